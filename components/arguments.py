@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +17,7 @@ from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reading.engine import StackRefused
-from slinky_iac.text import listed
+from slinky_iac.text import closest, listed
 
 from .connection import described
 from .inputs import Address
@@ -55,7 +57,7 @@ def refuse(what: str, faults: tuple[str, ...]) -> StackRefused:
     return StackRefused(f"{what}{place_of_program()}: {listed(faults, ' in its arguments')}")
 
 
-_AT_ONCE: Final = "It is Slurm's and Pulumi's name, which is known at once"
+_AT_ONCE: Final = "It is Slurm's and Pulumi's name, so it must be known before anything is made"
 
 
 def require_name(kind: str, name: object) -> None:
@@ -114,7 +116,55 @@ def given_twice(more: Mapping[str, object], parts: Mapping[str, object]) -> list
 _SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*)")
 
 
+def require_arguments(made: type, what: str, given: Iterable[str]) -> None:
+    """Raises :class:`StackRefused` for an argument that the class doesn't have, which Python alone would name without those
+    that there are."""
+    parameters = inspect.signature(made.__init__).parameters.values()  # type: ignore[misc]
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return
+    known = [each.name for each in parameters if each.name != "self"]
+    faults = []
+    for name in (each for each in given if each not in known):
+        near = closest(name, known)
+        faults.append(
+            f"{name}: is not an argument; " + (f"did you mean {near}?" if near else f"allowed here: {', '.join(known)}")
+        )
+    if faults:
+        raise refuse(what, tuple(faults))
+
+
+_YAML: Final = re.compile(
+    r"(?P<lead>quote it: |write |write, for example, |for example )"
+    r"(?P<name>[a-z][A-Za-z]*): (?P<value>\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[\w./-]+)"
+)
+"""A line of a stack's file that a fault says to write."""
+
+
 def in_snake_case(fault: str) -> str:
+    """A fault as it is read beside a program: what it says to write is Python, and names are those of Python's types."""
+    return _names_in_python(_YAML.sub(_line_in_python, fault))
+
+
+def _line_in_python(found: re.Match[str]) -> str:
+    text = found["value"]
+    try:
+        value = json.loads(text)
+    except ValueError:
+        if text[0] in "[{":
+            return found[0]
+        value = text
+    return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _names_in_python(fault: str) -> str:
     """A fault about a misspelt name, with settings as Python's types have them (:mod:`slinky_iac.settings`), unless what was
     typed has the capital letters of a stack's file."""
     said = _SUGGESTED.search(fault)

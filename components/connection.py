@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import pulumi
@@ -18,6 +18,8 @@ from pulumi_kubernetes import Provider, ProviderArgs
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.engine.program_process import end_silently
+from slinky_iac.text import closest
 
 from .blueprint import Blueprint, joined_document
 from .callbacks import start_callbacks
@@ -82,6 +84,7 @@ class Component(pulumi.ComponentResource):
 
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
         """Raises :class:`StackRefused`, before anything is registered."""
+        end_silently()
         found, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
         if found is None:
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=self.providers(config)))
@@ -96,6 +99,14 @@ class Component(pulumi.ComponentResource):
         start_callbacks()
         self.filled = as_it_is if opts is None else getattr(opts.parent, "filled", as_it_is)
         super().__init__(token(kind), name, None, opts)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one that is there
+
+        def __getattr__(self, name: str) -> object:
+            """Of what isn't there, which name is meant. Raises AttributeError."""
+            near = "" if name.startswith("_") else closest(name, (each for each in dir(self) if not each.startswith("_")))
+            meant = f"; did you mean {near}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}{meant}", name=name, obj=self)
 
     def register_outputs(self, outputs: Mapping[str, Any]) -> None:
         """What the state has of the component."""

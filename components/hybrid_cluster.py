@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Self
 
@@ -26,8 +26,7 @@ from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import behind, parts_of
 from slinky_iac.specs.directory import CA, CONF
-from slinky_iac.specs.dropped import dropped
-from slinky_iac.specs.refused import refused
+from slinky_iac.specs.refused import unmakeable
 from slinky_iac.specs.shared import namespace_labels
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.trial import record
@@ -44,6 +43,7 @@ from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
 from .gates_sessions import before_sssd
+from .inputs import Given
 from .joining import Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
@@ -61,7 +61,7 @@ from .watched import watched
 from .ways import way_of
 
 
-async def _none() -> tuple[Finding, ...]:
+async def _none(_config: StackConfig) -> tuple[Finding, ...]:
     return ()
 
 
@@ -69,13 +69,14 @@ async def _none() -> tuple[Finding, ...]:
 class HybridClusterArgs:
     """``settings``: what :func:`slinky_iac.config.reading.engine.read_stack` returns.
 
-    ``notices``: asks for findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
-    registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs. ``lost``: asks
-    whether a custom resource of the state is in Kubernetes. ``trial``: tries the stack's files first; None: nothing does.
+    ``notices``: asks, with the settings and NodeSets that joined, for findings of this very run, such as an outside daemon
+    that doesn't answer. Asked for beside the registrations, since answers may take seconds; shown like the others, and no
+    part of the stack's outputs. ``lost``: asks whether a custom resource of the state is in Kubernetes. ``trial``: tries the
+    stack's files first; None: nothing does.
     """
 
     settings: StackSettings
-    notices: Callable[[], Awaitable[tuple[Finding, ...]]] = _none
+    notices: Callable[[StackConfig], Awaitable[tuple[Finding, ...]]] = _none
     lost: Lost = none_lost
     trial: Trial | None = None
     numbers: Mapping[str, pulumi.Output[int]] = field(default_factory=dict)
@@ -132,8 +133,8 @@ class HybridCluster(Joinable):
         super().__init__("HybridCluster", name, config, opts)
         self.config, self.filled, self._numbers = config, args.filled, args.numbers
         scripts, authority = _read(config)
-        self._say(settings.findings)
-        self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
+        self.judged, self.sections = settings.findings, settings.sections
+        self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", self._identity(config, args.trial), child(self))
         about = cluster_document(config, name, settings.keys.public)
@@ -232,18 +233,16 @@ class HybridCluster(Joinable):
         """Options of a child in the cluster's Kubernetes."""
         return child(self, *after, provider=self._kube, **more)
 
-    async def _look(self, notices: Callable[[], Awaitable[tuple[Finding, ...]]], reasons: Mapping[str, str]) -> int:
-        found = acknowledged(await notices(), reasons)
-        self._say(found)
+    async def _look(self, notices: Callable[[StackConfig], Awaitable[tuple[Finding, ...]]]) -> int:
+        found = acknowledged(await notices(self.config), self.config.acknowledged)
+        say(found, self, self.given)
         return len(found)
 
-    def _say(self, findings: tuple[Finding, ...]) -> None:
-        if accepted := dict.fromkeys(each.id for each in findings if each.reason):
-            said = f"acknowledged in the stack's file: {', '.join(accepted)} (`slinky check` shows them with their reasons)"
-            pulumi.log.info(said, resource=self)
-        for finding in (each for each in findings if not each.reason):
-            say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
-            say(str(finding), resource=self)
+    def _of_settings(self) -> list[str]:
+        """The output ``findings``, and it is said."""
+        say(self.judged, self, self.given)
+        found: list[str] = self.filled([_worded(each) for each in self.judged])
+        return found
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
         cluster = config.cluster
@@ -343,7 +342,7 @@ class HybridCluster(Joinable):
         self.munge_client_pod = self.keys_since = by_name({})
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
         self.token_key_set = pulumi.Output.from_input(settings.keys.public or "")
-        self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
+        self.findings = pulumi.Output.from_input(self._late(self._of_settings))
 
 
 EXPORTS: Final[Mapping[str, str]] = {to_camel(each): each for each in inspect.get_annotations(HybridCluster)}
@@ -355,10 +354,22 @@ def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
     release of the operator would drop, or Kubernetes refuse, is an error."""
     sssd = config.identity.sssd if config.auth.makes_daemons else None
     try:
-        require_sound(dropped(config) or refused(config))
+        require_sound(unmakeable(config))
         return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None
+
+
+def say(findings: tuple[Finding, ...], about: pulumi.Resource, settings: Given | None) -> None:
+    """Show findings in the run. No placeholder of ``settings`` is in a message."""
+    if settings is not None:
+        findings = tuple(replace(each, message=settings.worded(each.message)) for each in findings)
+    if accepted := dict.fromkeys(each.id for each in findings if each.reason):
+        said = f"acknowledged in the stack's file: {', '.join(accepted)} (`slinky check` shows them with their reasons)"
+        pulumi.log.info(said, resource=about)
+    for finding in (each for each in findings if not each.reason):
+        log = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
+        log(str(finding), resource=about)
 
 
 def _worded(finding: Finding) -> str:

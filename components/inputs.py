@@ -367,7 +367,7 @@ def checked(known: object, kind: str, path: str) -> str:
         text = _CHECKS[kind].validate_python(known)
     except ValidationError:
         wanted = f"{_ARTICLES.get(kind, 'a')} {kind}{_MEANS.get(kind, '')}"
-        raise pulumi.RunError(f"{path}: the Output that it is given isn't {wanted}") from None
+        raise pulumi.RunError(f"{path}: must be {wanted}, and its Output gives something else") from None
     if kind == NAME and is_address(text):
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"

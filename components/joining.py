@@ -6,17 +6,20 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import pulumi
 
+from slinky_iac.config.findings import Finding
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .connection import Component
+from .inputs import Given
 from .node_set import NodeSet
 
 Made = TypeVar("Made")
@@ -32,6 +35,14 @@ class Joinable(Component):
     nodesets: pulumi.Output[dict[str, int]]
     scale_in_plans: pulumi.Output[dict[str, Any]]
     outside_slurm_conf: pulumi.Output[str]
+    judged: tuple[Finding, ...]
+    """What is to say about ``config``. It is said late, once no NodeSet can join."""
+    sections: Mapping[str, object]
+    """The sections that ``config`` is of, as they were before a NodeSet joined."""
+    given: Given | None = None
+    """The same with NodeSets that joined, and with placeholders of Outputs; None: without any."""
+    secrets: Mapping[str, pulumi.Input[str]] = MappingProxyType({})
+    """Secrets that the program gives."""
 
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
         super().__init__(kind, name, config, opts)
@@ -40,9 +51,11 @@ class Joinable(Component):
         self.before_nodesets: tuple[pulumi.Resource | None, ...] = ()
         self.nodeset_components: dict[str, NodeSet] = {}
 
-    def joining(self, name: str, config: StackConfig) -> pulumi.ResourceOptions:
+    def joining(
+        self, name: str, config: StackConfig, judged: tuple[Finding, ...], settings: Given
+    ) -> pulumi.ResourceOptions:
         """Options of a NodeSet that joins the cluster later in the program: it is made after, and so removed before, all
-        that the cluster's own are. ``config``: the cluster's with this NodeSet.
+        that the cluster's own are. ``config``, ``judged``, ``settings``: the cluster's with this NodeSet.
 
         Raises :class:`StackRefused` where it is too late for that: a gate of the queue stands before it then.
         """
@@ -56,7 +69,7 @@ class Joinable(Component):
                 " NodeSet. Nothing of it was made. Make NodeSets right after the cluster: not in an apply, and before the"
                 " program awaits something or calls a function of a provider (`get_…`)"
             )
-        self.config = config
+        self.config, self.judged, self.given = config, judged, settings
         return pulumi.ResourceOptions(depends_on=[each for each in self.before_nodesets if each is not None])
 
     def joined(self, name: str, made: NodeSet, filled: Callable[[Any], Any]) -> None:
@@ -126,8 +139,8 @@ def require_alone(name: str = "") -> None:
     if other is not None:
         raise StackRefused(
             f"{what}: this stack has {other} already; one stack is one cluster. Nothing of it was made. Give"
-            f" {name} a stack of its own: `pulumi stack init {name}`, and a program that makes the cluster that"
-            " pulumi.get_stack() names; or a project of its own"
+            f" {name} a stack of its own: `pulumi stack init {name}`, and one call for all stacks,"
+            " HybridCluster(pulumi.get_stack(), …); or a project of its own"
         )
 
 

@@ -108,5 +108,5 @@ def counted(known: object, where: str = "replicas") -> int:
     if isinstance(number, str):
         raise pulumi.RunError(f"{where}: the Output that it is given is the text {shown(number)}; {WHOLE_NUMBER}")
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise pulumi.RunError(f"{where}: the Output that it is given isn't a whole number from 0")
+        raise pulumi.RunError(f"{where}: must be a whole number from 0, and its Output gives something else")
     return number

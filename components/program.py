@@ -9,6 +9,7 @@ import pulumi
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.reading.engine import read_stack
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.ownership import lost
 from slinky_iac.preflight import notices
@@ -29,14 +30,17 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     settings = read_stack()
     config, home = settings.config, Path.home()
     require_adopted(config)
-    ask = partial(notices, config, os.environ, home)
-    nothing: tuple[Finding, ...] = ()
     args = HybridClusterArgs(
         settings=settings,
-        notices=partial(in_thread, ask, nothing),
+        notices=_notices,
         lost=partial(lost, config, os.environ, home),
         trial=trial_of(config),
     )
     cluster = HybridCluster(config.cluster.name, args, opts)
     cluster.export()
     return cluster
+
+
+async def _notices(config: StackConfig) -> tuple[Finding, ...]:
+    nothing: tuple[Finding, ...] = ()
+    return await in_thread(partial(notices, config, os.environ, Path.home()), nothing)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar, Unpack
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import pulumi
 
@@ -21,11 +20,13 @@ from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reading.engine import ARGUMENTS, StackRefused, read_sections, sound_sections
 from slinky_iac.config.reading.load import examined
-from slinky_iac.config.stack import KEY_FIELDS, ClusterConfig, StackConfig
+from slinky_iac.config.rules.sections import findings, require_sound
+from slinky_iac.config.stack import KEY_FIELDS, SECRET_KEYS, ClusterConfig, StackConfig
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
 from slinky_iac.ownership import lost
 from slinky_iac.preflight import notices
+from slinky_iac.specs.refused import unmakeable
 from slinky_iac.specs.workers import nodeset_spec
 
 from .arguments import (
@@ -37,6 +38,7 @@ from .arguments import (
     outside,
     place_of_program,
     refuse,
+    require_arguments,
     require_name,
     require_options,
 )
@@ -44,7 +46,7 @@ from .connection import described
 from .first_look import require_adopted
 from .given_secrets import given_secrets, in_plain_text, of_outputs, said_of
 from .hybrid_cluster import HybridCluster as _Cluster
-from .hybrid_cluster import HybridClusterArgs
+from .hybrid_cluster import HybridClusterArgs, say
 from .inputs import Address, Given, given, taken_for_names
 from .joining import require_alone
 from .node_set import NodeSet as _NodeSet
@@ -64,6 +66,12 @@ _BY_HAND: Final = re.compile(r"base64 -w0 FILE \| pulumi config set --secret sli
 
 class HybridCluster(_Cluster):
     """A whole cluster. ``config`` is what its parts join."""
+
+    given: Given
+
+    def __new__(cls, name: object = "", *_more: Any, **arguments: Any) -> Self:  # noqa: ANN401 - a program's
+        require_arguments(cls, f"HybridCluster {name}" if isinstance(name, str) else "HybridCluster", arguments)
+        return super().__new__(cls)
 
     def __init__(  # noqa: PLR0913 - a section each, by name
         self,
@@ -128,7 +136,7 @@ class HybridCluster(_Cluster):
         _refuse(what, given_twice(more_parts, {**first, **given_parts}))
         given_parts |= more_parts
         sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
-        self._given = found = given({**sections, **given_parts})
+        self.given = found = given({**sections, **given_parts})
         _refuse(what, [*faults, *found.faults])
         secrets = {
             "databasePassword": database_password,
@@ -139,38 +147,37 @@ class HybridCluster(_Cluster):
             "sssdConf": sssd_conf,
         }
         _refuse(what, of_outputs(secrets))
-        self._secrets = given_secrets(secrets)
-        judged = _judged(what, found, partial(read_sections, found.sections, self._secrets), self._secrets)
+        self.secrets = given_secrets(secrets)
+        judged = _judged(what, found, partial(read_sections, found.sections, self.secrets), self.secrets)
         config = judged.config
-        found.judge = partial(_faults, self._secrets)
+        found.judge = partial(_faults, self.secrets)
         _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
             settings=judged,
-            notices=partial(_asked, config, found, self._secrets),
+            notices=self._asked,
             lost=partial(lost, config, os.environ, Path.home()),
             numbers=found.numbers,
             filled=found.filled,
             trial=trial_of(config),
         )
         super().__init__(name, args, _filling(opts, found))
-        for each in in_plain_text(self._secrets):
+        for each in in_plain_text(self.secrets):
             pulumi.log.warn(each, resource=self)
         if export:
             self.export()
 
-    def _say(self, findings: tuple[Finding, ...]) -> None:
-        """No placeholder of an Output is in a message."""
-        super()._say(tuple(replace(each, message=self._given.worded(each.message)) for each in findings))
-
-    def with_nodeset(self, name: str, what: str, own: Mapping[str, Any]) -> tuple[StackConfig, Given]:
-        """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""
-        found = given({"nodesets": {name: own}}, self._given)
-        _refuse(what, found.faults)
-        config = _judged(what, found, partial(sound_sections, found.sections, self._secrets), self._secrets)
-        self._given = found
-        return config, found
+    async def _asked(self, config: StackConfig) -> tuple[Finding, ...]:
+        """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
+        found = self.given
+        known = await found.known()
+        config = examined(found.with_known(known))[0] or config
+        unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
+        ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
+        nothing: tuple[Finding, ...] = ()
+        said = (*await taken_for_names(found), *await said_of(found, self.secrets))
+        return (*said, *await in_thread(ask, nothing))
 
 
 class NodeSet(_NodeSet):
@@ -196,6 +203,7 @@ class NodeSet(_NodeSet):
         Raises :class:`slinky_iac.config.reading.engine.StackRefused` with every error, before anything of it is registered;
         what the program registered earlier goes on.
         """
+        end_silently()
         require_name("NodeSet", name)
         what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name
         require_name(f"{what}: slurm_", slurm)
@@ -205,9 +213,9 @@ class NodeSet(_NodeSet):
         later = isinstance(replicas, pulumi.Output | Awaitable)
         _refuse(what, not_sections(settings, f"nodesets.{slurm}."))
         own = {key: value for key, value in settings.items() if value is not None} | ({"replicas": 1} if later else {})
-        config, found = _joined(what, slurm, cluster, own)
+        config, found, said = _joined(what, slurm, cluster, own)
         checked = config.nodesets[slurm]
-        joins = cluster.joining(name, config) if isinstance(cluster, _Cluster) else None
+        joins = cluster.joining(name, config, said, found) if isinstance(cluster, _Cluster) else None
         whole = cluster if isinstance(cluster, ClusterConfig) else config
         found.digest(nodeset_spec(whole, slurm, checked))
         asked = replicas if later else None
@@ -215,30 +223,51 @@ class NodeSet(_NodeSet):
         super().__init__(name, args, pulumi.ResourceOptions.merge(_filling(opts, found), joins))
         if isinstance(cluster, _Cluster):
             cluster.joined(slurm, self, found.filled)
+        else:
+            say(said, self, found)
+
+
+Joined = tuple[StackConfig, Given, tuple[Finding, ...]]
+"""The settings of a cluster with a NodeSet of its own, the same with placeholders, and what is to say about them."""
 
 
 def _joined(
     what: str, name: str, cluster: ClusterConfig | _Cluster | settings.StackSettings, own: Mapping[str, Any]
-) -> tuple[StackConfig, Given]:
+) -> Joined:
     """The settings of a NodeSet in those of its cluster, as far as the program has them. Raises :class:`StackRefused`."""
-    if isinstance(cluster, _Cluster) and name in cluster.config.nodesets:
-        where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
-        raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
-    if isinstance(cluster, HybridCluster):
-        return cluster.with_nodeset(name, what, own)
-    config = getattr(cluster, "config", cluster)
-    if not isinstance(config, ClusterConfig | Mapping):
+    if isinstance(cluster, _Cluster):
+        return _in_cluster(what, name, cluster, own)
+    if not isinstance(cluster, ClusterConfig | Mapping):
         raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
-    around = _parts(config) if isinstance(config, Mapping) else {"cluster": {"name": config.cluster.name}}
+    around = _parts(cluster) if isinstance(cluster, Mapping) else {"cluster": {"name": cluster.cluster.name}}
     found = given({**around, "nodesets": {name: own}})
     _refuse(what, found.faults)
     found.judge = _faults_of_part
     stack, faults = examined(found.sections)
     if stack is None:
         raise refuse(what, tuple(found.worded(in_snake_case(str(each))) for each in faults))
-    if isinstance(cluster, _Cluster):
-        stack = cluster.config.model_copy(update={"nodesets": {**cluster.config.nodesets, name: stack.nodesets[name]}})
-    return stack, found
+    if isinstance(cluster, ClusterConfig):
+        stack = stack.model_copy(update={each: getattr(cluster, each) for each in ClusterConfig.model_fields})
+    every = findings(stack, frozenset(SECRET_KEYS))  # of the other sections, the program that makes the cluster says them
+    said = [each for each in every if each.path.split(".")[:2] == ["nodesets", name]]
+    return stack, found, _judged(what, found, partial(require_sound, tuple(said)), {})
+
+
+def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any]) -> Joined:
+    """The same of a cluster of the program, judged as if the NodeSet were one of its ``nodesets``."""
+    if name in cluster.config.nodesets:
+        where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
+        raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
+    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)))
+    _refuse(what, found.faults)
+
+    def sound() -> tuple[StackConfig, tuple[Finding, ...]]:
+        values = sound_sections(found.sections, cluster.secrets)
+        require_sound(unmakeable(values.config))
+        return values.config, values.findings
+
+    config, said = _judged(what, found, sound, cluster.secrets)
+    return config, found, said
 
 
 def _parts(sections: settings.StackSettings | Mapping[str, Part] | None) -> dict[str, Any]:
@@ -286,17 +315,6 @@ def _or_argument(fault: str, secrets: Mapping[str, object]) -> str:
         return fault
     name = lacking["key"] or ("sssdConf" if "sssd" in lacking[0] else "databasePassword")
     return f"{fault}, or give {ARGUMENTS[name]}=OUTPUT"
-
-
-async def _asked(config: StackConfig, found: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
-    """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
-    known = await found.known()
-    config = examined(found.with_known(known))[0] or config
-    unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
-    ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
-    nothing: tuple[Finding, ...] = ()
-    said = (*await taken_for_names(found), *await said_of(found, secrets))
-    return (*said, *await in_thread(ask, nothing))
 
 
 def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:

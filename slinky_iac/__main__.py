@@ -9,6 +9,9 @@ if sys.version_info < (3, 11):  # noqa: UP036 - `python3` is 3.9 on RHEL 9, 3.10
         % (*sys.version_info[:2], " ".join(sys.argv[1:]))
     )
 
+import shlex
+
 from slinky_iac.commands.cli import main
 
-sys.exit(main(sys.argv[1:]))
+# As it was called: `python3` of a machine may have none of the packages that `venv/bin/python` has.
+sys.exit(main(sys.argv[1:], "%s -m slinky_iac" % shlex.quote(sys.orig_argv[0])))  # noqa: UP031

@@ -134,6 +134,7 @@ def returned(version: OperatorVersion, pods: Sequence[tuple[NodeSet, Pod]], node
     named = ", ".join(f"{record.name} ({record.reason or record.state_text})" for record, _ in found[:SHOWN])
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     commands = "; ".join(f"`scontrol update nodename={record.name} comment='{wanted}'`" for record, wanted in found[:SHOWN])
+    commands += f". That run has the commands of the next of {len(found) - SHOWN} more" if more else ""
     yield (
         f"slurm-operator {version} would set {len(found)} node(s) IDLE that are drained or DOWN, in its first moments:"
         f" {named}{more}. Return them to service, or first write what it writes into their comments, and run `pulumi up`"

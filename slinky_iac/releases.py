@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 _MAJOR: Final = re.compile(r"(\d\d)\.(\d\d)")
+_IMAGE: Final = re.compile(r"[^@]*:(\d\d\.(?:02|05|08|11))(?:\.\d{1,3})?-(?:ubuntu|rockylinux)[\d.]+(?:@.*)?")
+"""An image with a tag of Slinky's form, VERSION-OS."""
+_THREE_SINCE: Final = 24 * 2 + 1
+"""Ordinal of 24.11, the first release that understands three older ones."""
 _OLDEST_PROTOCOL: Final = 40 << 8
 """23.11's, from which on every major release has the next multiple of 256 (slurm_protocol_common.h)."""
 
@@ -253,4 +257,19 @@ def of_protocol(rpc_version: int) -> str:
     if rpc_version < _OLDEST_PROTOCOL or rpc_version % 256:
         return ""
     year, second = divmod((rpc_version >> 8) + 7, 2)
+    return f"{year:02}.{'11' if second else '05'}"
+
+
+def of_image(image: str) -> str:
+    """The major release in an image's tag, where that has the form of Slinky's, as ``26.05.2-ubuntu26.04``; empty for any
+    other tag, which may say something else."""
+    found = _IMAGE.fullmatch(image)
+    return found[1] if found is not None else ""
+
+
+def oldest(release: str) -> str:
+    """The oldest major release whose daemons those of ``release`` understand: the third before, of 24.11 and newer
+    (SLURM_MIN_PROTOCOL_VERSION of slurm_protocol_common.h), else the second."""
+    newest = ordinal(release) or 0
+    year, second = divmod(newest - (3 if newest >= _THREE_SINCE else 2), 2)
     return f"{year:02}.{'11' if second else '05'}"

@@ -254,7 +254,8 @@ class ClusterSettings(TypedDict, total=False):
     slurm-operator 1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two
     namespaces."""
     slurm_version: str | None
-    """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
+    """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images. Where slurmctld's
+    own image has a tag of their form (VERSION-OS), slurmctld's release is the tag's."""
     max_node_count: int
     """MaxNodeCount of slurm.conf: the most nodes that slurmctld may have: slurm.conf's own and the pods of all NodeSets
     together. `slinky preflight` counts those of a slurmctld outside."""

@@ -15,7 +15,7 @@ from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack, everything
 from slurm_rules.others import elsewhere, ingress_faults, release_faults, writes_database
 from slurm_rules.people import people_of_chart
-from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
+from slurm_rules.rights import BINDINGS, RBAC, ROLES, as_kubernetes, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
 from slurm_rules.spaces import confined
@@ -216,7 +216,7 @@ def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
 def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
     key, name = f"{resource.group}/{resource.base_kind}", resource.in_cluster_name
     if key == "networking.k8s.io/Ingress":
-        judging.faults.extend(ingress_faults(resource))
+        judging.faults.extend((*ingress_faults(resource), *as_kubernetes(resource.props, "", name, judging.world)))
         return
     if key not in KINDS and key not in guests.KINDS:
         judging.add("", "isn't made by this program, and is among the cluster's own objects")

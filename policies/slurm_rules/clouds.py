@@ -13,6 +13,7 @@ from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, listed, marks, names
 from slurm_rules.people import people_faults
+from slurm_rules.rights import as_kubernetes
 from slurm_rules.scripts import row_faults
 from slurm_rules.secret_text import LARGEST, TOKEN, views
 from slurm_rules.secret_text import forms as shown_by
@@ -56,6 +57,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
         Fault(path, "leads to a port of Slurm's daemons") for path, text in texts(resource.props) if _TO.search(text)
     )
     yield from people_faults(resource.props, "")
+    yield from as_kubernetes(resource.props, "", "", world)
     given = [path for path, text in texts(resource.props) if len(text) <= LARGEST and TOKEN in shown_by(views(text))]
     yield from (Fault(path, f"gives {TOKEN} to {package}") for path in given)
     if package in _LISTS["apart"]:
@@ -196,7 +198,7 @@ def _statements(policy: str, may: list[str]) -> Iterator[str]:
     for actions, things in rows:
         named = all(_NAMED.match(str(each)) for each in things)
         for action in actions:
-            if not any(fnmatchcase(f"{action} *", each) or (named and fnmatchcase(str(action), each)) for each in may):
+            if not any(fnmatchcase(str(action), each.removesuffix(" *")) and (named or each.endswith(" *")) for each in may):
                 yield f"allows {action}"
 
 
@@ -204,7 +206,9 @@ _LOOKED_AT: Final = re.compile(
     r"(?i)allow group [\w.'/-]{1,100} to inspect [\w-]{1,60} in (?:tenancy|compartment (?:id )?[\w.:-]{1,200})"
 )
 """Which resources there are, without what they hold. Source: Oracle Cloud, "Verbs" of policies."""
-_NAMED: Final = re.compile(r"arn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:[^*]{3}")
+_NAMED: Final = re.compile(
+    r"arn:[\w-]{1,20}:(?:s3:::[a-z0-9.-]{3,63}(?:/.*)?$|(?!s3:)[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:[^*]{3})"
+)
 _OWN_PLACE: Final = re.compile(r"(?!sys/|auth/|identity/)[\w-]{1,60}/[\w/-]{3,}")
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slurm_rules.cluster import entry
-from slurm_rules.made import KINDS, MADE, Judging, Path_, images_in, known_below, like_any
+from slurm_rules.made import KINDS, MADE, Asked, Judging, Path_, images_in, known_below, like_any
 from slurm_rules.model import UNKNOWN, Hidden, Resource, hidden_paths
+from slurm_rules.mounts import believes, folder_fault
 from slurm_rules.rule import Options
 from slurm_rules.slurm_files import conf_faults, file_faults, node_faults, sssd_faults
-from slurm_rules.values import VALUED, Asked, check_of, fault_of, folder_fault, made_so, may_lead
+from slurm_rules.values import VALUED, check_of, fault_of, made_so, may_lead
 from slurm_rules.world import World
 
 _SKIPPED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
@@ -121,7 +122,9 @@ class Fields:
             name = value.get("name") if isinstance(value, Mapping) else None
             judging.add(shown, f"{f'({name}) ' if name else ''}isn't as this program makes it")
         elif check in ("slurm.conf", "slurmdbd.conf"):
-            judging.add_all(shown, conf_faults(str(value), check, judging.world, self.options["hosts"]))
+            judging.add_all(
+                shown, conf_faults(str(value), check, judging.world, self.options["hosts"], believes(self.resource))
+            )
         elif check == "sssd":
             judging.add_all(shown, sssd_faults(str(value)))
         elif check in ("node", "partition"):
@@ -130,7 +133,7 @@ class Fields:
             self._file(path[-1], str(value), shown)
         else:
             before = len(judging.images)
-            if fault := fault_of(check, Asked(value, path[-1], judging, self.options, self.kind)):
+            if fault := fault_of(check, Asked(value, path[-1], judging, self.options, self.kind, self.resource)):
                 judging.add(shown, fault)
             judging.images[before:] = [(f"{shown}.{where}".rstrip("."), image) for where, image in judging.images[before:]]
 

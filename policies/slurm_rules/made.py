@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from slurm_rules.model import Hidden, everything
+from slurm_rules.model import Hidden, Resource, everything
 from slurm_rules.world import World
 
 FILE: Final = Path(__file__).with_name("made.json")
@@ -55,6 +55,22 @@ class Judging:
     def add_all(self, path: str, texts: Iterable[str]) -> None:
         """Note several faults of one place."""
         self.faults.extend(Fault(path, text) for text in texts)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One value of a resource, with its last key and the site's options."""
+
+    value: Any
+    key: str
+    judging: Judging
+    options: Mapping[str, Any]
+    kind: str = ""
+    resource: Resource | None = None
+
+
+Said = Callable[[Asked], str | None]
+"""From a value to what is wrong with it."""
 
 
 @cache

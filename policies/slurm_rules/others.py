@@ -11,11 +11,11 @@ from typing import Any, Final
 from slurm_rules.client_keys import sidecars
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
+from slurm_rules.mounts import folder_fault
 from slurm_rules.people import people_faults
-from slurm_rules.rights import harm
+from slurm_rules.rights import as_kubernetes, harm
 from slurm_rules.secret_text import words_of
 from slurm_rules.spaces import asks_others, brought, confined, filters_others, foreign, spared, stays
-from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
 ADMISSION: Final = "admissionregistration.k8s.io"
@@ -76,19 +76,6 @@ def _for_all(resource: Resource) -> bool:
     return any(fnmatchcase(key, each) and fnmatchcase(space, where) for each, where in _LISTS["forAll"].items())
 
 
-def as_kubernetes(value: object, root: str, space: str, world: World) -> Iterator[Fault]:
-    """Pods that run as one of Kubernetes' own controllers; accounts of the stack have the rights that it gives them."""
-    for path, part in mappings(value, root) if space.startswith("kube-") else ():
-        for field in ("serviceAccountName", "serviceAccount"):
-            found = part.get(field)
-            name = str(found.get("name") if isinstance(found, Mapping) else found)
-            if _CONTROLLERS.fullmatch(name) and ("ServiceAccount", space, name) not in world.made:
-                yield Fault(f"{path}.{field}", f"runs as {name}, Kubernetes' own, which the fence lets delete pods")
-
-
-_CONTROLLERS: Final = re.compile(r"[a-z-]{1,200}-(?:controller|collector)")
-
-
 def names(value: object, root: str, world: World, *, client: bool = False) -> Iterator[Fault]:
     """What names a key, a namespace or a daemon's Service of the cluster, as one who reaches for it does."""
     for path, key, part in everything(value, root):
@@ -135,6 +122,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
         within = group in _STAY and path.startswith("spec.namespaceResource")  # of a space that it names
+        within = within or bool(_FORBIDS.match(path))
         if (
             isinstance(group, str)
             and "kind" in part
@@ -149,6 +137,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
     yield from _reaching(spec or {}, "spec", world, options)
 
 
+_FORBIDS: Final = re.compile(r"spec\.(?:cluster|namespace)ResourceBlacklist\[")
 _STOPS: Final = "it may stop programs, or copy what they read and write"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import API_GROUP, Resource, Stack
+from slurm_rules.model import API_GROUP, Resource, Stack, mappings, texts
 from slurm_rules.world import World
 
 RBAC: Final = "rbac.authorization.k8s.io"
@@ -28,6 +29,24 @@ _WRITABLE: Final = frozenset(_LISTS["writable"])
 """API groups whose objects may be written anywhere: their controllers make no pods, copy no Secrets, lead no connections."""
 _EVERYBODY: Final = tuple(_LISTS["everybody"])
 _TAKES_ADDRESSES: Final = frozenset({"services", "services/status", "endpoints", "endpointslices", "*"})
+
+
+def as_kubernetes(value: object, root: str, space: str, world: World) -> Iterator[Fault]:
+    """Pods that run as one of Kubernetes' own controllers, where accounts of the stack have the rights that it gives them;
+    and certificates of one: Kubernetes takes the common name for a user, and organizations for groups."""
+    for path, text in texts(value, root):
+        if _SUBJECT.search(path) and re.search(r"(?i)(?:system|kubeadm)\\?:", text):
+            yield Fault(path, f"is {text[:60]}, by which a certificate's holder is one of Kubernetes' own")
+    for path, part in mappings(value, root) if space.startswith("kube-") else ():
+        for field in ("serviceAccountName", "serviceAccount"):
+            found = part.get(field)
+            name = str(found.get("name") if isinstance(found, Mapping) else found)
+            if _CONTROLLERS.fullmatch(name) and ("ServiceAccount", space, name) not in world.made:
+                yield Fault(f"{path}.{field}", f"runs as {name}, Kubernetes' own, which the fence lets delete pods")
+
+
+_SUBJECT: Final = re.compile(r"(?i)organi[sz]ation|common[_-]?name|literal[_-]?subject")
+_CONTROLLERS: Final = re.compile(r"[a-z-]{1,200}-(?:controller|collector)")
 
 
 def judged(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,7 +30,8 @@ _USER_CLAIM: Final = re.compile(
     rf"(?!(?:[\w.:/-]{{0,64}}[.:/])?(?i:{'|'.join(HARMLESS['selfService'])})$)[\w.:/-]{{1,64}}"
 )
 """Claims that people write on their own profile page name no user. Source: OpenID Connect Core 1.0, 5.1 and 5.7."""
-_STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
+_STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=(/[\w./+-]{1,400})")
+_ROOTS: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 _SET: Final = re.compile(_TABLE.get("set", "(?!)"))
@@ -47,16 +48,18 @@ def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
     return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
-def conf_faults(text: str, which: str, world: World, hosts: Iterable[str] = ()) -> Iterator[str]:
+def conf_faults(
+    text: str, which: str, world: World, hosts: Iterable[str] = (), given: Callable[[str], bool] = lambda _: False
+) -> Iterator[str]:
     """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's. ``hosts`` are the
-    site's own."""
+    site's own, ``given`` says which files a ConfigMap or a Secret of the cluster's namespace has."""
     for line in lines(text):
         if which == "slurm.conf" and line.first in ("nodename", "partitionname", "nodeset"):
             yield from _of_line(line, "partition" if line.first == "partitionname" else "node")
             yield from _led_away(line, world, hosts)
             continue
         for name, value in line.pairs if which == "slurmdbd.conf" else line.pairs[:1]:
-            yield from _parameter(name, value, which, world)
+            yield from _storage(value, given) if name == "storageparameters" else _parameter(name, value, which, world)
         if len(line.pairs) > 1 and which == "slurm.conf" and " " in text and line.first not in _SEVERAL:
             yield from (fault for name, value in line.pairs[1:] for fault in _parameter(name, value, which, world))
 
@@ -95,11 +98,18 @@ def _led_away(line: Line, world: World, hosts: Iterable[str]) -> Iterator[str]:
                 yield f"{name} leads to {each[:60]}, which is neither a private address nor a host of this stack (hosts)"
 
 
+def _storage(value: str, given: Callable[[str], bool]) -> Iterator[str]:
+    """Whom slurmdbd believes as its database, and by what it proves itself."""
+    for part in value.split(","):
+        said = _STORAGE_TLS.fullmatch(part)
+        if not said or not (given(said[2]) or (said[1] == "CA" and below(said[2], _ROOTS))):
+            yield f"storageparameters has {part[:80]}, which is no file of the image, or of a ConfigMap or Secret of the pod"
+
+
 def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]:
     dbd = which == "slurmdbd.conf"
-    if name in ("authaltparameters", "storageparameters"):
-        form = _USER_CLAIM if name == "authaltparameters" else _STORAGE_TLS
-        if not all(form.fullmatch(part) for part in value.split(",")):
+    if name == "authaltparameters":
+        if not all(_USER_CLAIM.fullmatch(part) for part in value.split(",")):
             yield f"{name} is {value}: the operator owns it, and users' names come from no claim that they edit"
     elif name in _TABLE["slurmdbdOwned" if dbd else "owned"]:
         yield f"{name} is the operator's"

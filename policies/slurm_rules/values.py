@@ -7,18 +7,17 @@ Which field has which check is in ``harmless.json`` (``checks``); all others hav
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
-from posixpath import normpath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.compute import quantity
 from slurm_rules.gates import pickled
-from slurm_rules.made import HARMLESS, MADE, Judging, Path_, known_below, like_any
+from slurm_rules.made import HARMLESS, MADE, Asked, Judging, Path_, Said, known_below, like_any
 from slurm_rules.model import everything
+from slurm_rules.mounts import claim, matches, mount, retention, volume
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
@@ -66,41 +65,24 @@ def may_lead(kind: str, path: Path_) -> bool:
     return any(len(path) < len(wanted) and _along(path, wanted) for wanted, _ in _rows_of(kind))
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One value of a resource, with its last key and the site's options."""
-
-    value: Any
-    key: str
-    judging: Judging
-    options: Mapping[str, Any]
-    kind: str = ""
-
-
-Said = Callable[[Asked], str | None]
-"""From a value to what is wrong with it."""
-
 _RUNS_CODE: Final = re.compile(
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+|OPENSSL_\w+|SSL_\w+|NODE_OPTIONS|JAVA_\w+|JDK_\w+"
+    r"|KRB5\w*|LDAP\w*|SSS\w*"
     r"|(?=\w*?(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS))\w++",
     re.IGNORECASE,
 )
 """Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
+_OF_DAEMON: Final = re.compile(_LISTS["daemonEnv"])
+_OF_POD: Final = re.compile(r"\{'(?:fieldRef|resourceFieldRef)': \{[^{}]{1,300}\}\}")
 _SERVERS: Final = re.compile(r"[\w.:\[\]-]+:\d{1,5}(?:,[\w.:\[\]-]+:\d{1,5})*")
-_OPERATORS_VOLUMES: Final = re.compile(r"slurm-|slinky-|sssd-|statesave|authsocket|sackd|munge")
-"""Beginnings of the operator's and the program's own volumes: a volume of that name takes the place of one."""
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, each) for each in patterns)
 
 
 def _label(asked: Asked) -> str | None:
     if asked.key.startswith("pod-security.kubernetes.io/"):
         strict = asked.key.endswith("/enforce") and asked.value == "restricted"  # slurmd's pods would not be made
         return "refuses slurmd's pods" if strict or asked.value not in ("privileged", "baseline", "restricted") else None
-    known = "/" not in asked.key or _for_costs(asked.key) or _matches(asked.key, _LISTS["labels"])
+    known = "/" not in asked.key or _for_costs(asked.key) or matches(asked.key, _LISTS["labels"])
     return None if known else "is a label that others may act on"
 
 
@@ -158,12 +140,12 @@ def _note(asked: Asked) -> str | None:
     if asked.key in _LISTS["noteValues"]:
         wanted = _LISTS["noteValues"][asked.key]
         return None if asked.value == wanted else f"isn't {wanted}, so that pods with jobs may be ended"
-    known = "/" not in asked.key or _for_costs(asked.key) or _matches(asked.key, _LISTS["notes"])
+    known = "/" not in asked.key or _for_costs(asked.key) or matches(asked.key, _LISTS["notes"])
     return "is an annotation that others may act on" if asked.key in _LISTS["ownNotes"] or not known else None
 
 
 def _offer(asked: Asked) -> str | None:
-    return None if _matches(asked.key, _LISTS["offers"]) else _note(asked)
+    return None if matches(asked.key, _LISTS["offers"]) else _note(asked)
 
 
 VALUED: Final = frozenset(_LISTS["noteValues"])
@@ -206,73 +188,18 @@ def _off(asked: Asked) -> str | None:
     return f"is {asked.value!r}" if asked.value not in (None, False, 0, "", [], {}) else None
 
 
-def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
-    """What is wrong with a folder of a node in a pod."""
-    path = normpath("/" + str(folder).strip().lstrip("/"))
-    known = any(_matches(path, (each, f"{each}/*")) for each in options["folders"])
-    return None if known else f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
-
-
-def _volume(asked: Asked) -> str | None:
-    value = asked.value if isinstance(asked.value, Mapping) else {}
-    name, sources = str(value.get("name")), [each for each in value if each != "name"]
-    if len(sources) != 1 or sources[0] not in _LISTS["sources"] or not isinstance(value[sources[0]], Mapping):
-        return f"is a volume of {', '.join(sources) or 'nothing'}"
-    source, body = sources[0], value[sources[0]]
-    if more := sorted(set(body) - set(_LISTS["sources"][source])):
-        return f"has {', '.join(more)}"
-    if _OPERATORS_VOLUMES.match(name):
-        return f"has the name {name}, of a volume that the operator or the program makes"
-    return _source(source, body, asked)
-
-
-def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
-    if source == "hostPath":
-        return folder_fault(body.get("path"), asked.options)
-    secret = str(body.get("secretName"))
-    if source == "image":
-        asked.judging.images.append(("image.reference", str(body.get("reference"))))
-    faults = {
-        "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
-        "secret": (secret in asked.judging.world.keys or "auth" in secret, "holds a key of the cluster"),
-        "csi": (not _matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
-    }
-    wrong, text = faults.get(source, (False, ""))
-    return text if wrong else None
-
-
-def _mount(asked: Asked) -> str | None:
-    if not isinstance(asked.value, Mapping) or (
-        more := sorted(set(asked.value) - {"name", "mountPath", "readOnly", "subPath", "mountPropagation"})
-    ):
-        return f"has {', '.join(more) if isinstance(asked.value, Mapping) else 'another shape'}"
-    if asked.value.get("mountPropagation") == "Bidirectional":
-        return "mounts on the node what it mounts (mountPropagation)"
-    if _OPERATORS_VOLUMES.match(str(asked.value.get("name"))):
-        return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
-    path = normpath(str(asked.value.get("mountPath")))
-    top = path.lstrip("/").split("/", 1)[0]
-    if (not top or top in _LISTS["ownFolders"]) and not _matches(path, _LISTS["usualMounts"]):
-        return f"covers {path}, where the image has programs or settings"
-    return None
-
-
-def _own_mount(asked: Asked) -> str | None:
-    """A mount of a daemon that has keys: beside what the image and Slurm have, never over it. To its ArchiveDir slurmdbd
-    writes what it purges; beside that, neither it nor its image has anything below /var/spool."""
-    path = normpath("/" + str(asked.value.get("mountPath") if isinstance(asked.value, Mapping) else "").lstrip("/"))
-    if asked.kind.endswith("/Accounting") and path in asked.judging.world.archives:
-        path, asked = "/archive", replace(asked, value={**asked.value, "mountPath": "/archive"})
-    own = path.split("/")[1] in _LISTS["ownFolders"] and not _matches(path, _LISTS["ownMounts"])
-    return f"covers {path}, where the image, or Slurm, has its files" if own else _mount(asked)
-
-
 def _env(asked: Asked) -> str | None:
-    if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    of_jobs, name = asked.kind.endswith(("/NodeSet", "/LoginSet")), str(value.get("name"))
+    of_pod = of_jobs and name != "SLURM_CONF_SERVER" and _OF_POD.fullmatch(str(value.get("valueFrom")))
+    if set(value) != {"name", "value"} and not (of_pod and set(value) == {"name", "valueFrom"}):
         return "isn't a name and a value alone"
-    name = str(asked.value["name"])
-    if name == "SLURM_CONF_SERVER":
-        return _conf_servers(replace(asked, value=asked.value["value"]))
+    if not of_jobs:
+        known = _OF_DAEMON.fullmatch(f"{name}={value['value']}")
+        return None if known else f"({name}) isn't as this program makes it"
+    if name == "SLURM_CONF_SERVER":  # slurmctld's hosts, as free as the one in a Controller's externalConfig
+        known = _SERVERS.fullmatch(str(value["value"]))
+        return None if known else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
     return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
 
 
@@ -313,11 +240,6 @@ def _sized(asked: Asked) -> str | None:
     return next(filter(None, faults), None)
 
 
-def _conf_servers(asked: Asked) -> str | None:
-    """slurmctld's hosts, as free as the one in a Controller's externalConfig."""
-    return None if _SERVERS.fullmatch(str(asked.value)) else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
-
-
 def _sshd(asked: Asked) -> str | None:
     for line in str(asked.value).splitlines():
         word, _, value = re.sub(r"[\s=]+", " ", line.strip()).partition(" ")
@@ -345,7 +267,7 @@ def _address(asked: Asked) -> str | None:
     within = host.split(".")[0].removesuffix("-tls") in services and host.split(".")[1:2] in (
         [[space] for space in asked.judging.world.slurm] if "." in host else [[]]
     )
-    if not (own or within or asked.judging.world.knows(host) or _matches(host, asked.options["hosts"])):
+    if not (own or within or asked.judging.world.knows(host) or matches(host, asked.options["hosts"])):
         return f"leads to {host or 'no host'}, which isn't a host of this stack (hosts)"
     if parts.scheme != "https" and not own and host not in asked.options["plainHttpHosts"]:
         return f"has the scheme {parts.scheme or 'none'}, so tokens pass in plain text (plainHttpHosts)"
@@ -353,13 +275,13 @@ def _address(asked: Asked) -> str | None:
 
 
 def _stack_host(asked: Asked) -> str | None:
-    known = asked.value in asked.judging.world.hosts or _matches(str(asked.value), asked.options["hosts"])
+    known = asked.value in asked.judging.world.hosts or matches(str(asked.value), asked.options["hosts"])
     return None if known else f"leads to {asked.value}, which isn't a host of this stack (hosts)"
 
 
 def _own_host(asked: Asked) -> str | None:
     host = (urlsplit(str(asked.value)).hostname or "").lower()
-    known = asked.judging.world.reaches(host) or _matches(host, asked.options["hosts"])
+    known = asked.judging.world.reaches(host) or matches(host, asked.options["hosts"])
     return None if known else f"asks {asked.value}, which isn't a host of this stack (hosts)"
 
 
@@ -377,7 +299,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
         *(_label, _namespace_label, _not_a_key, _quota, _alerts, _same_cluster, _stack_address, _note, _offer, _class),
-        *(_signer, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
+        *(_signer, _amount, _toleration, _off, volume, mount, claim, retention, _env),
         *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }

@@ -4,7 +4,7 @@ cluster: httpx, jwt and cryptography take two tenths of a second of every progra
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -91,6 +91,9 @@ class KubeConnection:
             self._transport.close()
 
 
-def kube_source(kubeconfig: str | None, context: str | None) -> KubeSource:
-    """A kubeconfig and context as settings and states have them; empty is none: then the user's own."""
-    return KubeSource(path=Path(kubeconfig) if kubeconfig else None, context=context or None)
+def kube_source(kubeconfig: str | None, context: str | None, options: Collection[str] = ()) -> KubeSource:
+    """A kubeconfig and context as settings and states have them; empty is none: then the user's own. ``options``: those of
+    --kubeconfig and --context that the command which asks has, so that messages name them."""
+    named = {"path_by": "--kubeconfig", "context_by": "--context"}
+    by = {field: option for field, option in named.items() if option in options}
+    return KubeSource(path=Path(kubeconfig) if kubeconfig else None, context=context or None, **by)

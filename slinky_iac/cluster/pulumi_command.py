@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -19,10 +20,6 @@ _REMEDIES: Final[tuple[tuple[str, str], ...]] = (
     ("no stack selected", "Name the stack with --stack, or run `pulumi stack select NAME`"),
     ("no stack named", "`pulumi stack ls` lists the stacks"),
     ("invalid YAML file", "`slinky check` says which line of Pulumi.<stack>.yaml is wrong, and why"),
-    (
-        "incorrect passphrase",
-        "Set PULUMI_CONFIG_PASSPHRASE_FILE (or PULUMI_CONFIG_PASSPHRASE) to this stack's own passphrase",
-    ),
     ("passphrase must be set", "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the stack's passphrase"),
     ("unable to read PULUMI_CONFIG_PASSPHRASE_FILE", "Set it to the file with the stack's passphrase"),
     ("organization name must be", "Write --stack NAME alone: a backend of your own has no other organization"),
@@ -87,7 +84,27 @@ def printed(run: Runner, arguments: Sequence[str]) -> str:
 
 def remedy(said: str) -> str:
     """What to do about pulumi's own words; empty where they say it themselves."""
+    if "incorrect passphrase" in said:
+        return _of_wrong_passphrase()
     return next((advice for words, advice in _REMEDIES if words in said), "")
+
+
+_TEXT: Final = "PULUMI_CONFIG_PASSPHRASE"
+_FILE: Final = "PULUMI_CONFIG_PASSPHRASE_FILE"
+
+
+def _of_wrong_passphrase() -> str:
+    """Which of its two variables pulumi read: the first has precedence, also where it is empty (``readPassphrase``)."""
+    right = f"{_FILE} to the file with this stack's passphrase"
+    if _TEXT in os.environ and _FILE in os.environ:
+        return (
+            f"pulumi reads {_TEXT}, which is set, and not the file of {_FILE}. If that file has this stack's passphrase:"
+            f" `unset {_TEXT}`; else set {right}, too"
+        )
+    if _TEXT in os.environ:
+        return f"pulumi reads {_TEXT}, which is set. Unset it, and set {right}"
+    read = f"pulumi read the file of {_FILE}. " if _FILE in os.environ else ""
+    return f"{read}Set {right}. `pulumi stack ls` marks the selected stack"
 
 
 def _shown(arguments: Sequence[str]) -> str:

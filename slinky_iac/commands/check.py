@@ -35,8 +35,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import StateError
-from slinky_iac.specs.dropped import dropped
-from slinky_iac.specs.refused import refused
+from slinky_iac.specs.refused import unmakeable
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
@@ -69,7 +68,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
         found += of_sound(_ruled(sound, there), faults, sound)
     if config is not None and not any(each.level is Level.ERROR for each in (*found, *unread)):
-        found += dropped(config) or refused(config)  # a preview's last questions, too
+        found += unmakeable(config)  # a preview's last questions, too
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
@@ -287,7 +286,7 @@ def as_text(
         yield ""
     pasted, lost = paste.block(sections or {}, places)
     if pasted:
-        yield from _wrapped(_to_paste(pasted, places), width, paint, "bold")
+        yield from _wrapped(_to_paste(pasted, places, sections or {}), width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
         yield ""
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
@@ -310,14 +309,17 @@ def as_text(
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"
 
 
-def _to_paste(pasted: str, places: Sequence[Place]) -> str:
+def _to_paste(pasted: str, places: Sequence[Place], sections: Mapping[str, object]) -> str:
     """What the YAML below is for: where it goes, and how many of the errors it mends."""
     mends = [each.finding for each in places if each.finding.paste or each.finding.instead is not None]
     errors = [each.finding for each in places if each.finding.level is Level.ERROR and not each.finding.reason]
     mended = sum(each in mends for each in errors)
     number = "all errors" if mended == len(errors) else f"{mended} of {len(errors)} errors"
     count = f"; it mends {number}" if mended else ""
-    return f"Paste this below `config:`, in place of what the file has of {', '.join(paste.names_of(pasted))}{count}:"
+    gone = sections.keys() - mend.sections(sections, mends).keys()  # the file's own words for sections that are pasted
+    words = [f"{PROJECT}:{name_of(name)}" for name in sections if name in gone]
+    own = ", ".join([*words, *paste.names_of(pasted)])
+    return f"Paste this below `config:`, in place of what the file has of {own}{count}:"
 
 
 def _own_files(sections: Mapping[str, object]) -> Iterator[str]:

@@ -217,7 +217,7 @@ def _carried_out(argv: Sequence[str], prog: str) -> int:
         elif arguments.command == "completion":
             from slinky_iac.commands import command_page  # noqa: PLC0415 - as in _schema
 
-            name = command_page.NAME if prog == MODULE else prog
+            name = command_page.NAME if prog.endswith(" -m slinky_iac") else prog
             print(command_page.script(parser(name), arguments.shell), end="")
         else:
             code = command(arguments.command).run(arguments)

@@ -62,6 +62,11 @@ def settings(lines: Iterable[str]) -> dict[str, str]:
     return {found[1]: found[2] for found in map(_LINE.match, lines) if found}
 
 
+def clusters(lines: Iterable[str]) -> int:
+    """Of how many clusters an output of `scontrol show config` is: with several, of each parameter the last would count."""
+    return sum(found[1] == "ClusterName" for found in map(_LINE.match, lines) if found)
+
+
 def known(config: Mapping[str, str], key: str) -> str:
     """A parameter's value; empty where it has none."""
     text = config.get(key, "").strip()

@@ -18,11 +18,12 @@ from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart.age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
 from slinky_iac.config.chart.gitops import Given, given_in
-from slinky_iac.config.chart.release import read
+from slinky_iac.config.chart.release import read, said_of_others
 from slinky_iac.config.chart.said import Read
 from slinky_iac.config.chart.translation import as_yaml, merged
 from slinky_iac.config.findings import Level
 from slinky_iac.config.operator import chart_keys as operator_keys
+from slinky_iac.config.others import of_operator
 from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.reading.stack_file import Place
 from slinky_iac.config.reading.yaml_faults import is_template, why_not
@@ -96,7 +97,12 @@ def run(arguments: argparse.Namespace) -> int:
     is_of_0 = bool(keys_of_0(values))
     if not (is_named or is_named_by_image):
         found.notes.insert(int(is_of_0), f"read as chart {version} (assumed; --chart-version names another)")
-    found.taken.settings = _first(found.taken.settings, operator_settings(given, str(version)))
+    operator = operator_settings(given, str(version))
+    if of_others := of_operator(operator.get("values", {})):
+        operator["createNamespace"] = False
+        space = operator.get("namespace", Operator.model_fields["namespace"].default)
+        found.notes.append(said_of_others("operator", space, of_others))
+    found.taken.settings = _first(found.taken.settings, operator)
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
     text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
@@ -114,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         return code
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
-    prog = getattr(arguments, "prog", "slinky").replace("python ", "python3 ")  # Debian has no `python` beside it
+    prog = getattr(arguments, "prog", "slinky")
     lines = report(arguments.out, found, places, Paint(colour), width, prog, read=_again(arguments), can_adopt=not is_of_0)
     print("\n".join(lines), file=out)
     return code

@@ -50,25 +50,20 @@ COMMANDS: Final = {
         "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks",
         "handoff.cli",
     ),
-    "plan": Command(
-        "Change", "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits", "plan.cli"
-    ),
     "drain": Command("Change", "show what scale-ins have drained and what a removal would wait for; return nodes", "drain"),
     "keys": Command(
         "Change",
         "make, import, show and verify slurm.key, the JWT key and the token key, and replace them under running jobs",
         "keys.cli",
     ),
-    "token": Command("Change", "print a token for an ordinary user, signed with the stack's token key", "token"),
+    "token": Command("Use", "print a token for an ordinary user, signed with the stack's token key", "token"),
     "client": Command(
-        "Change",
+        "Use",
         "print what a pod of your own needs to use the cluster (clients.NAME): the sidecar, volumes and mounts, as YAML",
         "client",
     ),
-    "qualify": Command(
-        "Inspect",
-        "measure install, scale-in and destroy at growing sizes on fake nodes; slurm-operator alone beside",
-        "qualify.cli",
+    "plan": Command(
+        "Inspect", "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits", "plan.cli"
     ),
     "status": Command(
         "Inspect",
@@ -101,6 +96,11 @@ COMMANDS: Final = {
     "policies": Command(
         "Set up", "write the policy pack into a folder, and accept what a review shows; offline", "policies"
     ),
+    "qualify": Command(
+        "Set up",
+        "measure install, scale-in and destroy at growing sizes, with and without gates: makes and removes fake clusters",
+        "qualify.cli",
+    ),
     "completion": Command("Set up", "print a completion script: source <(… completion bash)"),
     "docs": Command("Read", "print a page of the manual, or list them: no network, no checkout", "docs"),
     "schema": Command("Read", "print the JSON schema of Pulumi.<stack>.yaml for editors"),
@@ -112,7 +112,7 @@ COMMANDS: Final = {
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "new": ("slinky new my-cluster",),
     "init": ("slinky init prod --slurmctld ctl.example.org --via 'ssh root@{host} sh -s'",),
-    "import-chart": ("slinky import-chart values.yaml --chart-version 1.2 --out Pulumi.prod.yaml",),
+    "import-chart": ("slinky import-chart values.yaml --out Pulumi.prod.yaml",),
     "adopt": ("slinky adopt --namespace slurm --release slurm --out Pulumi.prod.yaml",),
     "check": ("slinky check Pulumi.prod.yaml",),
     "preflight": ("slinky preflight --via 'ssh root@{host} sh -s'",),

@@ -257,7 +257,7 @@ def _name(resource: Json) -> str:
     return f"{plain(urn.rpartition('::')[2], 80)} ({plain(str(resource.get('type', '')), 80)})"
 
 
-CODES = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
+CODES = "exit codes: 0 no foreign code; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"

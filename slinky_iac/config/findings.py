@@ -84,8 +84,9 @@ GENERAL: Final[Mapping[str, str]] = {
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it if everybody who can be root in the pod may be root on the node.",
     "namespace-of-others": "The stack's settings name a Secret, claim or ConfigMap that others make in a namespace which"
-    " `pulumi destroy` removes. Set `cluster.createNamespace: false`, or `cluster.keepNamespace: true`. Acknowledge it if"
-    " your own program makes the object.",
+    " `pulumi up` makes and `pulumi destroy` removes. Set `cluster.createNamespace: false`, or"
+    " `cluster.keepNamespace: true`; of `operator.values`, `operator.createNamespace: false`. Acknowledge it if your own"
+    " program makes the object.",
     "network-policies-off": "The network plugin of this Kubernetes cluster can enforce NetworkPolicies, and the stack makes"
     " none: every pod reaches Slurm's daemons. Acknowledge it if others make them; otherwise set `networkPolicies.enabled`."
     " First name the hosts that connect to pods: those that no setting names are cut off ([networks.md](networks.md)).",
@@ -117,6 +118,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " image lacks. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
     " `cluster.podSecurity`, and label the namespace where it is made.",
+    "program-not-in-image": "slurm.conf names a program that the image would have to have, and the image is Slinky's, which"
+    " has no program of a site's. Give the script in the setting that the message names, or use an image of your own."
+    " Acknowledge it if the image has the program.",
     "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
     " it for a trial cluster only.",
     "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. At the"

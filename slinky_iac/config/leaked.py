@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slinky_iac.config.stack import KEYS
+from slinky_iac.config.stack import KEYS, SSSD_CONF
 
 
 def given_again(name: str) -> str:
@@ -14,4 +14,9 @@ def given_again(name: str) -> str:
                 f"Daemons that run have this key, so don't make a new one now: import their own file, `slinky keys import"
                 f" {key.name} --file {key.file}`. Once the stack works, replace it: `slinky keys rotate {key.name} --plan`"
             )
+    if name == SSSD_CONF:
+        return (
+            "Change the bind password in it at the directory, then give the file with the new one:"
+            f" `pulumi config set --secret slinky-iac:{name} < sssd.conf`"
+        )
     return f"Give a new one by `pulumi config set --secret slinky-iac:{name}`"

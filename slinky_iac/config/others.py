@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
 
+_PULL: Final = frozenset({"pullSecrets", "imagePullSecrets"})
 _CLAIMS: Final = frozenset({"existingClaim", "claimName"})
 _REFERENCES: Final[Mapping[str, str]] = {
     "configMap": "ConfigMap",
@@ -30,6 +31,11 @@ def of_others(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_named({"keys": keys, **daemons, "sssd": sssd, "images": images})))
 
 
+def of_operator(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same of `operator.values`, in slurm-operator's own namespace."""
+    return tuple(dict.fromkeys(_named(values)))
+
+
 def _named(value: object) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for each in value:
@@ -41,8 +47,9 @@ def _named(value: object) -> Iterator[str]:
             yield f"claim {name_of(each)}"
         elif key == "secretName" and isinstance(each, str):
             yield f"Secret {name_of(each)}"
-        elif key == "pullSecrets" and isinstance(each, list | tuple):
-            yield from (f"Secret {name_of(str(name))}" for name in each)
+        elif key in _PULL and isinstance(each, list | tuple):
+            names = (one.get("name") if isinstance(one, Mapping) else one for one in each)
+            yield from (f"Secret {name_of(str(name))}" for name in names if name)
         elif str(key).endswith("From") and isinstance(each, Mapping) and isinstance(each.get("secret"), str):
             yield f"Secret {name_of(each['secret'])}"
         elif key in _REFERENCES and isinstance(each, Mapping) and isinstance(each.get("name"), str):

@@ -42,7 +42,7 @@ from slinky_iac.parts.slurmdbd.settings import Accounting
 from slinky_iac.parts.slurmrestd.place import Slurmrestd, slurmrestd_of
 from slinky_iac.parts.slurmrestd.settings import RestApi
 from slinky_iac.parts.tokens.signing import Signing, signing_of
-from slinky_iac.releases import OperatorVersion, release_numbers
+from slinky_iac.releases import OperatorVersion, of_image, release_numbers
 from slinky_iac.text import closest
 
 PROJECT = "slinky-iac"
@@ -191,8 +191,9 @@ class ClusterConfig(Section):
 
     @property
     def slurm_release(self) -> str:
-        """Slurm release of the cluster's daemons, e.g. ``26.05``."""
-        return self.cluster.slurm_version or self.operator_version.slurm_release
+        """slurmctld's major release, e.g. ``26.05``: as the tag of its own image has it, as it is set, or the operator's."""
+        own = of_image(self.slurmctld.image)
+        return own or self.cluster.slurm_version or self.operator_version.slurm_release
 
     @property
     def slurm_numbers(self) -> tuple[int, ...]:

@@ -72,7 +72,7 @@ class ReadTask(Task[ReadLook]):
             return Stop(
                 f"slurmctld has not read its new configuration in {limit} s{why}. {self.stays()}, after a look at"
                 f" slurmctld's pod. `{self.settings.by_hand} scontrol reconfigure` makes slurmctld read the file that its"
-                " pod has, as where two changes in a minute left that file as it was",
+                " pod has; that helps where two changes within a minute left it as it was",
                 "deadline",
             )
         return Wait(f"waiting for slurmctld to read its new configuration, then {self.shown} go(es) back to work")

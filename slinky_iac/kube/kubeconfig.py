@@ -42,6 +42,10 @@ class KubeSource:
     content: str | None = field(default=None, repr=False)
     path: Path | None = None
     context: str | None = None
+    path_by: str = "the stack's kubernetes.kubeconfig"
+    """What sets the path: a setting, or an option of the command that runs."""
+    context_by: str = "the stack's kubernetes.context"
+    """What sets the context."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +172,10 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
     if source.content is not None:
         text = source.content.strip()
         if "\n" in text or ":" in text or "{" in text:
-            return _pick([_parse(source.content, Path(), "the kubeconfig given as text")], source.context)
+            return _pick([_parse(source.content, Path(), "the kubeconfig given as text")], source)
         path = Path(text)
     if path is not None:
-        return _pick([_read(path.expanduser())], source.context)
+        return _pick([_read(path.expanduser())], source)
     given = env.get("KUBECONFIG", "")
     if _is_text(given) and not _exists(Path(given)):
         advice = "Write the text to a file that only its owner can read, and set $KUBECONFIG to its path"
@@ -180,22 +184,17 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
     candidates = listed or [home / ".kube" / "config"]
     docs = [_read(p) for p in candidates if _exists(p)]
     if docs:
-        return _pick(docs, source.context)
+        return _pick(docs, source)
     tried = [f"{_shown(p)} (no such file)" for p in candidates]
     host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
     if host and (service_account / "token").exists():
         return _in_cluster(host, port, service_account)
     tried.append(f"the pod's own account at {service_account} (not in a pod)")
-    advice = (
-        "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command has it)"
-    )
+    advice = f"Set $KUBECONFIG, or {source.path_by}"
     raise KubeUnreachable(f"no kubeconfig: tried {', '.join(tried)}", advice=advice)
 
 
 _NEW: Final = "Make a new one, as your cluster's tool does it"
-_ONE_OF: Final = {
-    "context": "Set kubernetes.context to one of these (without a stack: --context, or `kubectl config use-context`)"
-}
 
 
 def _in_cluster(host: str, port: str, account: Path) -> KubeAccess:
@@ -256,14 +255,12 @@ def _parse(text: str, folder: Path, name: str) -> _Doc:
         raise KubeUnreachable(f"{name} isn't a kubeconfig: {faults}", advice=_NEW) from None
 
 
-def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str) -> tuple[Named, _Doc]:
+def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str, advice: str = _NEW) -> tuple[Named, _Doc]:
     for entry, doc in entries:
         if entry.name == name:
             return entry, doc
     known = ", ".join(sorted(_named(entry.name) for entry, _ in entries)) or "none"
-    raise KubeUnreachable(
-        f"{where}: {kind} {_named(name, repr)} isn't in it; it has: {known}", advice=_ONE_OF.get(kind, _NEW)
-    )
+    raise KubeUnreachable(f"{where}: {kind} {_named(name, repr)} isn't in it; it has: {known}", advice=advice)
 
 
 def _named(name: str, how: Callable[[str], str] = str) -> str:
@@ -273,13 +270,14 @@ def _named(name: str, how: Callable[[str], str] = str) -> str:
     return how(name)
 
 
-def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
+def _pick(docs: list[_Doc], source: KubeSource) -> KubeAccess:
     """The first file that defines a name wins, as with kubectl."""
     where = " and ".join(doc.name for doc in docs)
-    name = wanted or next((d.raw.current_context for d in docs if d.raw.current_context), None)
+    name = source.context or next((d.raw.current_context for d in docs if d.raw.current_context), None)
     if name is None:
-        raise KubeUnreachable(f"{where}: no current-context, and none was asked for", advice="Set kubernetes.context")
-    entry, _ = _find("context", name, [(c, d) for d in docs for c in d.raw.contexts or ()], where)
+        raise KubeUnreachable(f"{where}: no current-context, and none was asked for", advice=f"Set {source.context_by}")
+    one_of = f"Set {source.context_by} to one that it has"
+    entry, _ = _find("context", name, [(c, d) for d in docs for c in d.raw.contexts or ()], where, one_of)
     context = entry.context
     _require_read(context, f"{where}: context {_named(name, repr)}")
     clusters = [(c, d) for d in docs for c in d.raw.clusters or ()]

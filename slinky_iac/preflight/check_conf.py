@@ -12,6 +12,8 @@ from slinky_iac import names
 from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.slurm.node_gres import outside_line
 from slinky_iac.config.slurm.node_records import COUNT, Registered, node_records
+from slinky_iac.config.slurm.plugins import bare
+from slinky_iac.config.slurm.power import FOLLOWS, LINE, PowerSaving
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -104,7 +106,7 @@ def _auth(config: StackConfig, facts: Facts) -> Answers:
     got = [conf.AuthType, conf.CredType] if conf is not None else [None, None]
     if None in got:
         yield unread(facts, f"They must be {' and '.join(wanted)}", "|".join(keys))
-    elif got == wanted:
+    elif not any(parameter(key).lacking(value, is_) for key, value, is_ in zip(keys, wanted, got, strict=True)):
         yield fine(f"are {' and '.join(wanted)}")
     else:
         said = f"are {got[0]} and {got[1]}: {parameter('AuthType').without}"
@@ -116,7 +118,7 @@ def _jwt(config: StackConfig, facts: Facts) -> Answers:
     conf = facts.slurm.conf
     types, recorded = ("", "") if conf is None else (",".join(conf.AuthAltTypes or ()), conf.AuthAltParameters or "")
     lines = [
-        f"{key}={completed(had, parameter(key).value(config))}"
+        f"{key}={completed(key, had, parameter(key).value(config))}"
         for key, had in (("AuthAltTypes", types), ("AuthAltParameters", recorded))
     ]
     if facts.slurm.hung_up:
@@ -124,7 +126,7 @@ def _jwt(config: StackConfig, facts: Facts) -> Answers:
         yield problem(said, "Add what is missing and restart both daemons", *lines, at=_BOTH_FILES)
     elif conf is None or conf.AuthAltTypes is None:
         yield unread(facts, f"It must have {' and '.join(lines)}", "AuthAlt.*")
-    elif parameter("AuthAltTypes").value(config) in conf.AuthAltTypes:
+    elif not parameter("AuthAltTypes").lacking(parameter("AuthAltTypes").value(config), conf.AuthAltTypes):
         yield fine("has auth/jwt")
     else:
         said = f"has {', '.join(conf.AuthAltTypes) or 'nothing'}: {parameter('AuthAltTypes').without}"
@@ -174,6 +176,28 @@ def _select_type(_: StackConfig, facts: Facts) -> Answers:
         yield problem(said, "A change loses all jobs: stop the cluster for it, then set", "SelectType=select/cons_tres")
 
 
+def _power_saving(config: StackConfig, facts: Facts) -> Answers:
+    """slurmctld doesn't power down idle pods, as it does other nodes."""
+    conf = facts.slurm.conf
+    if conf is None or conf.SuspendProgram is None or conf.SuspendTime is None:
+        return  # that slurm.conf isn't known is MaxNodeCount's to say
+    seconds, states = conf.SuspendTime, tuple(conf.SuspendExcStates or ())
+    saving = PowerSaving(
+        conf.SuspendProgram,
+        conf.ResumeProgram or "",
+        str(seconds.number) if seconds.set and not seconds.infinite else "",
+        states,
+        tuple(conf.SuspendExcParts or ()),
+        tuple(conf.SuspendExcNodes or ()),
+    )
+    if taken := saving.takes(config):
+        said = f"pods of {', '.join(taken)} that are idle for {saving.time} s are powered down as any node: {FOLLOWS}"
+        key, _, value = LINE.partition("=")
+        yield problem(said, "Exclude them", f"{key}={','.join((*states, value))}", at=At.SLURM_CONF)
+    else:
+        yield fine("leaves pods out" if saving.runs else "is off")
+
+
 def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
     """The user ``slurm`` has one id on all hosts and in all images: auth/slurm compares numbers."""
     theirs = None if facts.slurm.conf is None else facts.slurm.conf.SlurmUserId
@@ -207,7 +231,8 @@ def _cgroups(config: StackConfig, facts: Facts) -> Answers:
         wanted = "With proctrack/cgroup or task/cgroup, cgroup.conf must have IgnoreSystemd=yes"
         yield unread(facts, wanted, "ProctrackType|TaskPlugin|JobAcctGatherType")
         return
-    plugins = (conf.ProctrackType, *conf.TaskPlugin, conf.JobAcctGatherType or "")
+    tasks = (f"task/{bare('TaskPlugin', each)}" for each in conf.TaskPlugin)
+    plugins = (conf.ProctrackType, *tasks, conf.JobAcctGatherType or "")
     users = ", ".join(each for each in plugins if each.endswith("/cgroup"))
     suits, source = (None, "") if facts.host is None else (facts.host.cgroup, f"host {facts.host.host}")
     if not users:
@@ -258,6 +283,7 @@ EXPECTED: Final = (
         "return-to-service", "ReturnToService", "slurmctld", _required("ReturnToService", "is {got}", warning), Run.SHORT
     ),
     Expect("gres-types", "GresTypes", "slurmctld", _required("GresTypes", "has no {missing}"), Run.SHORT),
+    Expect("power-saving", "power saving", "slurmctld", _power_saving, Run.SHORT),
     Expect("slurm-uid", "user id of slurm", "slurmctld", _slurm_user),
     Expect("cgroup", "cgroup.conf", "slurmctld", _cgroups),
     Expect("gres-conf", "gres.conf", "slurmctld", _gres_conf),

@@ -15,12 +15,10 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.registry import PARTS, kinds_of
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
-from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal
+from slinky_iac.releases import MINIMUM_SLURM, of_protocol, oldest, ordinal
 from slinky_iac.slurmrest.versions import OLDER
 
 OPERATOR_REST: Final = "v0.0.44"
-_THREE_SINCE: Final = 24 * 2 + 1
-"""Ordinal of 24.11, the first release that understands three older ones."""
 
 
 def slurmctld_release(config: StackConfig, facts: Facts) -> str:
@@ -140,7 +138,7 @@ def _client(release: str, controller: str) -> Answer:
             f"is {release}, newer than slurmctld ({controller}): slurmctld refuses it",
             f"Use {controller[:5]} or older there, or update slurmdbd and slurmctld first",
         )
-    if its - mine > (3 if its >= _THREE_SINCE else 2):
+    if mine < (ordinal(oldest(controller)) or 0):
         return problem(
             f"is {release}, too old for slurmctld ({controller})",
             f"Use {controller[:5]}: Slurm understands three major releases back (two before 24.11)",

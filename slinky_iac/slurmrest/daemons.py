@@ -52,6 +52,12 @@ class SlurmConf(Wire, frozen=True):
     ProctrackType: str | None = None
     TaskPlugin: list[str] | None = None
     JobAcctGatherType: str | None = None
+    SuspendProgram: str | None = None
+    ResumeProgram: str | None = None
+    SuspendTime: Number | None = None
+    SuspendExcStates: list[str] | None = None
+    SuspendExcParts: list[str] | None = None
+    SuspendExcNodes: list[str] | None = None
 
 
 class _ConfMeta(Wire, frozen=True):

@@ -15,11 +15,18 @@ from slinky_iac.config.kubernetes.pieces import Faults, Piece, listed
 from slinky_iac.config.kubernetes.rules_pods import app_armor
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.pods import Resource, pod_of, resources
 
 _INDEX: Final = re.compile(r"\[\d+\].*")
 _CONTAINERS: Final = ("containers", "initContainers")
 _WITH_VOLUMES: Final = frozenset({"NodeSet", "LoginSet"})
+
+
+def unmakeable(config: StackConfig) -> tuple[Finding, ...]:
+    """The last question about a stack whose settings are sound: what this release of slurm-operator would drop of them, else
+    what Kubernetes would refuse."""
+    return dropped(config) or refused(config)
 
 
 def refused(config: StackConfig) -> tuple[Finding, ...]:

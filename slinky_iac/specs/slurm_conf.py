@@ -12,8 +12,10 @@ from typing import Final
 
 from slinky_iac.config.adopted import OWN_LINE, keeps_line
 from slinky_iac.config.sections import ExternalHost
+from slinky_iac.config.slurm.forms import item_name
 from slinky_iac.config.slurm.node_gres import types_of
 from slinky_iac.config.slurm.node_groups import node_groups
+from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import PARAMETERS, inside_conf, reads_metrics
@@ -160,9 +162,10 @@ class Parameter:
         if self.compared is Compared.LEAST:
             return () if int(str(got)) >= int(value) else (value,)
         if self.compared is Compared.EQUAL:
-            return () if str(got) in (value, self.over_rest) else (value,)
-        there = {str(each).partition("=")[0] for each in (got if isinstance(got, list) else str(got).split(","))}
-        return tuple(each for each in value.split(",") if each.partition("=")[0] not in there)
+            is_enough = str(got) == self.over_rest or bare(self.key, str(got)) == bare(self.key, value)
+            return () if is_enough else (value,)
+        there = {item_name(self.key, str(each)) for each in (got if isinstance(got, list) else str(got).split(","))}
+        return tuple(each for each in value.split(",") if item_name(self.key, each) not in there)
 
 
 REQUIRED: Final = (

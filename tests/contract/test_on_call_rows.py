@@ -24,6 +24,7 @@ PAGES = ("on-call", "troubleshooting")
 OTHERS = {
     "failed to load checkpoint: EOF",
     "Could not automatically download and install resource plugin",
+    "no resource plugin 'pulumi-resource-…' found",
     "incorrect passphrase",
     "configured Kubernetes cluster is unreachable",
     "Protocol authentication error",

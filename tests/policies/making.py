@@ -21,7 +21,7 @@ from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
 from tests.stacks import networks
 
-WHOLE = ("unit", "volume", "mount", "own-mount", "env")
+WHOLE = ("unit", "volume", "mount", "env")
 """Checks of parts that are compared as one with those that the program makes."""
 ALSO = ("label", "namespace-label", "note")
 """Checks of values beside which the program's own are right."""

@@ -173,6 +173,6 @@ def test_another_identity_is_acted_on(case: Case) -> None:
 def test_every_folder_is_looked_at_and_has_what_it_needs() -> None:
     files = {"check": {"stack.yaml"}, "init": {"show.txt"}, "controller": {"before.yaml", "after.yaml"}}
     files |= {"kubeconfig": {"kubeconfig.yaml"}}
-    assert len(CASES) == 27
+    assert len(CASES) == 31
     for case in CASES:
         assert {each.name for each in case.folder.iterdir()} == files[case.run] | {"expected.yaml"}, case.name

@@ -154,6 +154,7 @@ def test_of_many_nodes_the_first_are_named() -> None:
     assert "20 node(s)" in why
     assert "and 12 more" in why
     assert why.count("scontrol") == operator_change.SHOWN
+    assert "That run has the commands of the next of" in why
 
 
 @pytest.mark.parametrize(

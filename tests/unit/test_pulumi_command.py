@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.cluster.pulumi_command import QUOTED, Runner, answer, printed
+from slinky_iac.cluster.pulumi_command import QUOTED, Runner, answer, printed, remedy
 from slinky_iac.errors import StateError
 
 
@@ -87,7 +87,6 @@ def test_the_end_of_a_long_output_is_quoted_since_errors_stand_there() -> None:
         ("error: no stack selected; please use `pulumi stack select`", "Name the stack with --stack"),
         ("error: no stack named 'prd' found", "`pulumi stack ls` lists"),
         ("error: no Pulumi.yaml project file found (searching upwards from /tmp)", "Run it in the project's folder"),
-        ("error: incorrect passphrase", "Set PULUMI_CONFIG_PASSPHRASE_FILE"),
         ("error: organization name must be 'organization'", "Write --stack NAME alone"),
         ("error: unable to open bucket file:///no/such", "The backend isn't there"),
         (
@@ -106,3 +105,29 @@ def test_each_cause_has_its_own_next_step_and_no_other(said: str, advice: str) -
     assert str(told.value).startswith(f"`pulumi stack export` ended with 255: {said}{'. ' + advice if advice else ''}")
     if not advice:
         assert str(told.value).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (
+            {"PULUMI_CONFIG_PASSPHRASE": "hunter2", "PULUMI_CONFIG_PASSPHRASE_FILE": "/right"},
+            "pulumi reads PULUMI_CONFIG_PASSPHRASE, which is set, and not the file of PULUMI_CONFIG_PASSPHRASE_FILE. If that"
+            " file has this stack's passphrase: `unset PULUMI_CONFIG_PASSPHRASE`",
+        ),
+        ({"PULUMI_CONFIG_PASSPHRASE": ""}, "pulumi reads PULUMI_CONFIG_PASSPHRASE, which is set. Unset it, and set"),
+        ({"PULUMI_CONFIG_PASSPHRASE_FILE": "/wrong"}, "pulumi read the file of PULUMI_CONFIG_PASSPHRASE_FILE. Set "),
+        ({}, "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with this stack's passphrase"),
+    ],
+)
+def test_a_wrong_passphrase_is_told_from_a_right_one_that_was_not_read(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+) -> None:
+    """The variable has precedence over the file (pulumi pkg/secrets/passphrase), also where it is empty."""
+    for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = remedy("error: incorrect passphrase")
+    assert said in found
+    assert "hunter2" not in found

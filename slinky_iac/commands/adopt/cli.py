@@ -39,6 +39,7 @@ CODES = (
     " or written, or Helm is changing the release; 2 wrong arguments; 3 written or compared, and what is shown has to be"
     " decided; or not let go, since others write the release; 6 `check` finds errors in the file"
 )
+_OPTIONS: Final = ("--kubeconfig", "--context")
 LONGEST: Final = 40
 """Columns of a value in the table."""
 _STACK_FILE: Final = re.compile(r"Pulumi\.([A-Za-z0-9_.-]{1,100})\.yaml")
@@ -62,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stopped = f"a writer that is named and has stopped; can be repeated; --let-go takes its claims on fields away. {ended}"
     keys = tuple(dict.fromkeys(each.key for each in WRITERS))
     parser.add_argument("--stopped", action="append", default=[], choices=keys, help=stopped)
-    parser.add_argument("--kubeconfig", metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
-    parser.add_argument("--context", help="context of the kubeconfig; by default its current one")
+    file, context = _OPTIONS
+    parser.add_argument(file, metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
+    parser.add_argument(context, help="context of the kubeconfig; by default its current one")
     output.add_json(parser)
 
 
@@ -177,7 +179,7 @@ def _seen(release: Release, arguments: argparse.Namespace) -> Release:
 
 
 def _connection(kubeconfig: str | None, context: str | None) -> KubeConnection:
-    return KubeConnection(kube_source(kubeconfig, context), env=os.environ, home=Path.home())
+    return KubeConnection(kube_source(kubeconfig, context, _OPTIONS), env=os.environ, home=Path.home())
 
 
 def _let_go(arguments: argparse.Namespace) -> int:

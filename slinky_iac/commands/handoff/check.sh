@@ -226,6 +226,10 @@ conf_value() { # KEY: its value in the file that is loaded; the last one counts,
         END { print found }' <<<"$conf_text"
 }
 
+bare() { # VALUE: names of plugins of it without their kind, which Slurm takes off or adds (auth.c, cred.c)
+    sed -E 's#(^|,)(auth|cred)/#\1#g' <<<"${1,,}"
+}
+
 check_parameter() { # FILE KEY VALUE [list|least]
     local got want select
     load_conf "$1"
@@ -240,7 +244,7 @@ check_parameter() { # FILE KEY VALUE [list|least]
         return
     fi
     if [ "${4:-}" != list ]; then
-        if [ "${got,,}" = "${3,,}" ] ||
+        if [ "${got,,}" = "${3,,}" ] || { [ "${2#*Type}" != "$2" ] && [ "$(bare "$got")" = "$(bare "$3")" ]; } ||
             { [ "${4:-}" = least ] && [ "$got" -ge "$3" ] 2>/dev/null; }; then
             tell ok "$2=$got"
         elif [ "${2%Host}" != "$2" ] && same_host "$got" "$3"; then
@@ -253,11 +257,32 @@ check_parameter() { # FILE KEY VALUE [list|least]
         return
     fi
     for want in ${3//,/ }; do
-        case ,${got,,}, in
-            *,"${want,,}",*) tell ok "$2 has $want" ;;
+        case ,$(bare "$got"), in
+            *,"$(bare "$want")",*) tell ok "$2 has $want" ;;
             *) tell bad "$1 has $2=$got; add ,$want to it" ;;
         esac
     done
+}
+
+check_power_saving() { # FILE NODESET...: slurmctld powers down no idle pod (power_save.c)
+    local nodeset taken=
+    load_conf "$1"
+    shift
+    case $(conf_value SuspendTime | tr '[:upper:]' '[:lower:]') in
+        '' | -1 | none | infinite) ;;
+        *) [ -z "$(conf_value SuspendProgram)" ] || [ -z "$(conf_value ResumeProgram)" ] || taken=$* ;;
+    esac
+    if [ -z "$taken" ]; then
+        tell ok "power saving is off"
+        return
+    fi
+    case ,$(conf_value SuspendExcStates | tr '[:upper:]' '[:lower:]'), in *,dynamic_norm,*) taken= ;; esac
+    for nodeset in $taken; do
+        case ,$(conf_value SuspendExcParts),$(conf_value SuspendExcNodes), in *,"$nodeset",*) continue ;; esac
+        tell bad "SuspendProgram and SuspendTime power down idle pods of $taken as any node, and they are DOWN while their pods run on: add SuspendExcStates=DYNAMIC_NORM, with what SuspendExcStates has already"
+        return
+    done
+    tell ok "power saving leaves pods out"
 }
 
 alt_parameters() { # what AuthAltParameters says: the last line counts, and no other

@@ -157,6 +157,8 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         slurm=SLURM_FOLDER,
         unfinished="" if sheet.edits else f"{SLURM_FOLDER}/.slinky-iac-{sheet.role}",
         conf=sheet.edits or "",
+        restarts="|".join(sheet.restarts) or "-",
+        service=sheet.service,
         keys="\n".join(words(("key", k.name, k.path, k.owner, f"{k.mode:o}", k.advice)) for k in sheet.keys),
         puts="\n".join(map(words, calls)),
         last=f'edit {sheet.edits} "$@"' if sheet.edits else f"start {sheet.service}",

@@ -135,7 +135,11 @@ edit() { # FILE [--edit]: a file of the admin's gets the lines that it lacks, wh
     )
     echo "added to $1 (as it was: $1.before-slinky-iac):"
     printf '%s\n' "$added"
-    echo "next: scontrol reconfigure, or a restart where AuthType, CredType or a key changed; then @check"
+    if printf '%s\n' "$added" | grep -qE '^(@restarts)='; then
+        echo "next: systemctl restart @service, which reads some of these lines at its start only; jobs run on. Then @check"
+    else
+        echo "next: scontrol reconfigure; then @check"
+    fi
     exit 0
 }
 

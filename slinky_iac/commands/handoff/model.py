@@ -126,6 +126,8 @@ class Sheet:
     files: tuple[Placed, ...] = ()
     keys: tuple[KeyPlace, ...] = ()
     edits: str | None = None
+    restarts: tuple[str, ...] = ()
+    """Parameters of that file that the daemon reads at its start only."""
     wanted: str = ""
     host_lines: tuple[HostLine, ...] = ()
     notes: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
 from slinky_iac.config.slurm.node_gres import GRES_CONF, outside_line
+from slinky_iac.config.slurm.power import LINE
 from slinky_iac.config.slurm.slurmd_hosts import SlurmdHost
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost
@@ -121,6 +122,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     hosts = [each.host for each in config.slurmctld.hosts]
     conf = "/etc/slurm/slurm.conf"
     lines, gpus = outside_lines(config), outside_line(config)
+    restarts = tuple(each.key for each, _ in required(config) if each.restart)
     units = outside_text(config)
     topology = Placed(f"{SLURM_FOLDER}/{FILE}", units, yields=True) if units else None
     checks = [
@@ -133,6 +135,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
+        *((("check_power_saving", conf, *config.nodesets),) if config.nodesets else ()),
         *((("check_scripts", conf, _scripts_of(config)),) if config.nodesets else ()),
         ("check_running", "slurmctld"),
         ("check_ping",),
@@ -145,6 +148,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         keys=common.keys(config, known, jwt=True, at=hosts),
         checks=tuple(checks),
         edits=conf,
+        restarts=restarts,
         wanted=outside_slurm_conf(config),
         notes=(
             "Before an edit: `try.sh` of this folder lets a slurmctld of the installed release, cut off from the living"
@@ -153,11 +157,14 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
             " refuses its whole configuration over a node that is there twice.",
             f"A backup slurmctld needs the same slurm.conf and the same keys{_SHARED if len(hosts) > 1 else ''}.",
-            "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
+            f"After an edit: `scontrol reconfigure`. A changed key, or a changed {', '.join(restarts)}, needs a"
+            " restart of slurmctld: `systemctl restart slurmctld`. Jobs run on.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
             " metal under systemd may need another setting: decide for both.",
             "Prolog, Epilog, TaskProlog and TaskEpilog run in pods too. slurmctld sends them those that slurm.conf"
             " names without a folder and that are beside it (`slinky docs outside-hosts 'Prolog and epilog'`).",
+            "Where this slurmctld saves power (SuspendProgram, SuspendTime), pods are nodes as any other: idle ones are"
+            f" powered down, and then DOWN. `{LINE}` in slurm.conf leaves them out.",
             *((_GRES.format(line=gpus, vendor=_VENDOR if "…" in gpus else ""),) if gpus else ()),
         ),
     )
@@ -194,6 +201,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         keys=common.keys(config, known, jwt=True, at=(external.host,)),
         checks=tuple(checks),
         edits=conf,
+        restarts=(*own, *(each.key for each, _ in shared)),
         wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
         notes=(
             "slurmdbd.conf holds the database's password: mode 600, slurm's. It knows no CredType.",

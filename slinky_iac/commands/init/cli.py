@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
-    for warning in warnings(found):
+    for warning in warnings(found, settings):
         print(f"warning: {warning}")
     for hint in hints(found, settings):
         print(f"note: {hint}")

@@ -14,6 +14,9 @@ from typing import Final
 from slinky_iac.commands.host_shell import known, number
 from slinky_iac.config.reading.load import examined
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm import power
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.names import SLURMD_PORT
 from slinky_iac.specs.slurm_conf import REQUIRED, Compared, required
 
 _IGNORE_SYSTEMD: Final = "IgnoreSystemd"
@@ -22,13 +25,18 @@ _TAKEN: Final = re.compile(r"ClusterName|AuthAltParameters|AccountingStorage.*")
 """Parameters whose values the stack takes from the cluster, or that have a note of their own."""
 _SCRIPT: Final = re.compile(r"(?:Prolog|Epilog)(?:\[\d+\])?|TaskProlog|TaskEpilog")
 """Programs that run on nodes; 25.11 and newer number those that may be there more than once."""
+_TOPOLOGY: Final = "TopologyPlugin"
+_FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
+_PORT: Final = "SlurmdPort"
+_HEALTH: Final = ("HealthCheckProgram", "HealthCheckInterval")
+_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *power.PARAMETERS})
 _NOT_SENT: Final = re.compile(r"[/*?\[]")
 """In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
 
 
 def of_nodes(config: Mapping[str, str]) -> dict[str, str]:
     """The parameters that this module reads, of all that `scontrol show config` printed; empty for one without a value."""
-    keys = {each.key for each in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN}
+    keys = {each.key for each in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN} | _READ
     return {key: known(config, key) for key in config if key in keys or _SCRIPT.fullmatch(key)}
 
 
@@ -42,12 +50,50 @@ def hints(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[st
             " only scripts that are named without a folder, beside slurm.conf. A Prolog or Epilog that isn't there drains"
             " the node, a TaskProlog ends the task: `slinky docs outside-hosts 'Prolog and epilog'`"
         )
-    if changes := [*_conf(now, settings), *_cgroup(now)]:
+    config, _ = examined(settings)
+    yield from _of_pods(now, config)
+    if changes := [*_conf(now, config), *_cgroup(now)]:
         yield f"the hand-off will ask to change, in slurm.conf where no other file is named: {'; '.join(changes)}"
 
 
-def _conf(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
+def warnings(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
+    """What ends pods, or takes them from the cluster again, until a line is changed."""
+    port = now.get(_PORT, "")
+    if port and port != str(SLURMD_PORT):
+        yield (
+            f"SlurmdPort is {name_of(port)}, and slurm-operator asks its pods at {SLURMD_PORT} whether they live: Kubernetes"
+            f" ends each that listens elsewhere. Set SlurmdPort={SLURMD_PORT}, and Port={name_of(port)} in the NodeName="
+            " lines of hosts that keep theirs"
+        )
     config, _ = examined(settings)
+    saving = power.PowerSaving.read(now)
+    if config is not None and (taken := saving.takes(config)):
+        yield (
+            f"slurmctld saves power: pods that are idle for {name_of(saving.time)} s (SuspendTime) are powered down as any"
+            f" node, and {power.FOLLOWS}. Before pods of {', '.join(taken)} join, add {power.LINE} to slurm.conf, with what"
+            " SuspendExcStates has there already"
+        )
+
+
+def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
+    """What pods would lack that other nodes have."""
+    program, interval = (now.get(key, "") for key in _HEALTH)
+    if program and interval.split(" ")[0] not in ("", "0"):
+        yield (
+            f"HealthCheckProgram={name_of(program)}: slurmd in pods runs it too, and Slinky's images have no such program."
+            " Each run would be an error in slurmd's log, and no pod is checked: put it into an image of your own, or a"
+            " volume of the NodeSets"
+        )
+    topology = now.get(_TOPOLOGY, "")
+    if topology not in _FLAT and (config is None or not config.nodes.topologies):
+        yield (
+            f"TopologyPlugin is {name_of(topology)}, and pods have no place in it: jobs of several nodes may never"
+            " start on them. Give them places with nodes.topologies (`slinky docs node-table Topology`), or keep their jobs"
+            " apart"
+        )
+
+
+def _conf(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
     for each, value in required(config) if config is not None else ():
         if each.key not in now or _TAKEN.fullmatch(each.key):
             continue

@@ -18,13 +18,14 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import pulumi_yaml
-from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, clusters, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.slurm.node_records import RecordedNode, recorded
+from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.catalogue import JWT
@@ -89,10 +90,10 @@ def read(answer: str) -> Found:
     """What the script printed, or `scontrol show config` alone. Raises :class:`ProjectError` where it is neither."""
     found = parts(answer)
     config = settings(found["config"])
-    if not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
+    if clusters(found["config"]) > 1 or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
         raise ProjectError(
-            "that isn't the output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION ="
-            " …`; run it on slurmctld's host. Nothing was written"
+            "that isn't the output of `scontrol show config` of one cluster, which has lines such as `ClusterName = …` and"
+            " `SLURM_VERSION = …`; run it on slurmctld's host. Nothing was written"
         )
     user = _USER.fullmatch(config.get("SlurmUser", ""))
     host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")
@@ -182,7 +183,7 @@ class Wanted:
 
 def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
     """Why no stack of this program fits the cluster as it is, each with what to change there."""
-    if found.auth != "auth/slurm":
+    if bare("AuthType", found.auth) != "slurm":
         yield (
             f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (`slinky docs"
             " munge Moving`); clients alone can stay with munge: keys.auth: auth/munge"
@@ -194,7 +195,7 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             " slurmctld, slurmrestd and slurmd, in this order"
         )
     if not found.judged.key:
-        line = completed(found.alt_parameters, f"jwt_key={JWT_KEY}")
+        line = completed("AuthAltParameters", found.alt_parameters, f"jwt_key={JWT_KEY}")
         yield (
             f"{found.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
             " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there"
@@ -229,20 +230,21 @@ def require_fit(found: Found, wanted: Wanted) -> None:
         raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
 
 
-def warnings(found: Found) -> Iterator[str]:
-    """What keeps pods of this stack out of the cluster until it is changed."""
+def warnings(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+    """What keeps pods of this stack out of the cluster until it is changed, or takes them from it again."""
     if found.uid not in (None, SLURM_UID):
         yield (
             f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
+    yield from conf_lines.warnings(found.of_nodes, settings)
 
 
 def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What to decide or to do that the file with these settings can't say for itself."""
     yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
-        line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
+        line = completed("AuthInfo", found.named.get("AuthInfo", ""), "use_client_ids")
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
     if found.judged.by_default:
         yield (

@@ -280,15 +280,14 @@ def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:
 
 def _words(plan: Plan, arguments: argparse.Namespace) -> str:
     marks = {State.DONE: "[x]", State.NOW: "[>]", State.LATER: "[ ]"}
-    lines: list[str] = []
+    notes = [line for note in plan.notes for line in _wrapped(note, indent="  ", first="  ")]
+    lines = notes if plan.stop else []  # why there is a stop at all, before its steps
     for number, step in enumerate(plan.steps, 1):
         mark = marks[step.state] if plan.under_way else "[ ]"
         lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", first="")
         lines += _wrapped(step.why)
         lines += [f"         {line}" for line in _commands(plan, step, arguments)]
-    for note in plan.notes:
-        lines += _wrapped(note, indent="  ", first="  ")
-    return "\n".join([*lines, _next(plan, arguments)])
+    return "\n".join([*lines, *([] if plan.stop else notes), _next(plan, arguments)])
 
 
 def _wrapped(text: str, *, indent: str = " " * 7, first: str = " " * 7) -> list[str]:

@@ -24,8 +24,8 @@ from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts
 
 CODES = (
-    "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
-    " 6 problems (with --strict: or warnings); 130 interrupted"
+    "exit codes: 0 no problem found (a check that could not be made counts as no problem); 1 it could not be run; 2 wrong"
+    " arguments; 6 problems (with --strict: or warnings); 130 interrupted"
 )
 Configured = Callable[..., Values]
 """A stack's settings, decrypted ``with_keys``."""

@@ -49,9 +49,12 @@ _TEXTS: Final = (
         "ReturnToService",
         "ProctrackType",
     ),
-    *("AccountingStorageType", "AccountingStorageHost", "JobAcctGatherType"),
+    *("AccountingStorageType", "AccountingStorageHost", "JobAcctGatherType", "SuspendProgram", "ResumeProgram"),
 )
-_LISTS: Final = ("AccountingStorageTRES", "AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin")
+_LISTS: Final = (
+    *("AccountingStorageTRES", "AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin"),
+    *("SuspendExcStates", "SuspendExcParts", "SuspendExcNodes"),
+)
 _HASH: Final = re.compile(r"([0-9a-f]{64})\b.*")
 _USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d{1,9})\)")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.@:-]{1,200}")
@@ -107,7 +110,9 @@ def _conf(config: Mapping[str, str]) -> SlurmConf:
     lists = {key: [word for word in known(config, key).split(",") if word] for key in _LISTS if key in config}
     most = number(config, "MaxNodeCount", 0) if "MaxNodeCount" in config else None
     whose = {"SlurmUser": user[1], "SlurmUserId": int(user[2])} if user else {}
-    return convert({**texts, **lists, **ports, **whose, "MaxNodeCount": most}, SlurmConf)
+    seconds = number({"SuspendTime": known(config, "SuspendTime").partition(" ")[0]}, "SuspendTime", -1)
+    idle = {"SuspendTime": {"set": seconds >= 0, "infinite": seconds < 0, "number": max(seconds, 0)}}
+    return convert({**texts, **lists, **ports, **whose, **idle, "MaxNodeCount": most}, SlurmConf)
 
 
 def _partition(line: str) -> Partition | None:

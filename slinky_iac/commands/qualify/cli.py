@@ -33,6 +33,7 @@ CODES: Final = (
     "exit codes: 0 every rung was climbed, and its gates lost no job; 1 something failed; 2 wrong arguments; 3 the ladder"
     " was refused or has stopped, and the message says what to do; 6 a gate's scale-in lost a job"
 )
+_CONTEXT: Final = "--context"
 LARGEST: Final = 10_000
 _LEFT: Final = (
     f"Not all of the ladder is removed: namespace {stack.NAMESPACE}, Kubernetes nodes with label {stack.SELECTOR} and folder"
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     taken = "a Pulumi.<stack>.yaml, of which images, slurm-operator and the kubeconfig are taken; nothing else of it"
     parser.add_argument("--config", required=True, metavar="FILE", help=taken)
-    parser.add_argument("--context", help="context of the kubeconfig; by default the file's, then its current one")
+    parser.add_argument(_CONTEXT, help="context of the kubeconfig; by default the file's, then its current one")
     parser.add_argument("--beside-slurm", action="store_true", help="go on where the cluster has a Slurm in it")
     parser.add_argument("--clean", action="store_true", help="only remove what a ladder that was killed has left")
     output.add_json(parser)
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     base = parse(text_of(file), project_of(file)).sections
     project = Project(Path.cwd())
     kubernetes: Any = base.get("kubernetes") or {}
-    source = kube_source(kubernetes.get("kubeconfig"), arguments.context or kubernetes.get("context"))
+    source = kube_source(kubernetes.get("kubeconfig"), arguments.context or kubernetes.get("context"), [_CONTEXT])
     with KubeConnection(source, env=os.environ, home=Path.home()) as way, _ending_in_order():
         from slinky_iac.kube.fake_nodes import FakeNodesClient  # noqa: PLC0415 - httpx takes two tenths of a second
 

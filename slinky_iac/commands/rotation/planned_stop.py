@@ -33,23 +33,22 @@ _ORDER: Final = (Role.SLURMDBD, Role.SLURMCTLD, Role.BACKUP, Role.SLURMD, Role.L
 """slurmd and sackd fetch their configuration from slurmctld when they start, so slurmctld has the key before them."""
 
 
+AND_STOP: Final = "`--plan` shows it, and `--stop` carries it out"
+
+
 def reason(config: StackConfig, key: Key) -> str | None:
     """Why this stack's key can't be replaced under running jobs, and what there is instead; None where it can."""
     if config.keys.source != "imported":
         return (
-            f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. `--plan`"
-            " shows the planned stop that others need"
+            f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. Others"
+            " need a planned stop"
         )
     if config.slurmctld.reads_one_key:
-        return (
-            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the planned stop"
-            " that it needs"
-        )
+        return "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. It needs a planned stop"
     if key is SLURM and key not in config.bundled:
         return (
             "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
-            " every NodeSet are replaced, drained), then run this again. Where that can't be, `--plan` shows the planned"
-            " stop"
+            " every NodeSet are replaced, drained), then run this again. Where that can't be, it needs a planned stop"
         )
     return None
 
@@ -58,7 +57,7 @@ def refuse_unrotatable(config: StackConfig, key: Key) -> None:
     """Raises :class:`RotationError` for a stack whose key can't be replaced under running jobs, with what it can do."""
     why = reason(config, key)
     if why is not None:
-        raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
+        raise RotationError(f"{why}: {AND_STOP}. Nothing was changed")
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class PlannedStop(KeyRotation):
                 " commands. Nothing was changed"
             )
         if not start:
-            raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
+            raise RotationError(f"{why}: {planned_stop.AND_STOP}. Nothing was changed")
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:
         """The plan; where there is a way to hosts, those that start after `pulumi up` are asked, too."""

@@ -23,7 +23,7 @@ def _steps(status: Status) -> tuple[str, ...]:
     late = [each.name for each in status.groups if _short(each)]
     last = "" if status.last is None else status.last.result
     return (
-        "" if status.endpoints else "`pulumi up` makes the cluster",
+        "" if status.endpoints else "`slinky preflight`; when it finds no problem, `pulumi up` makes the cluster",
         *(GUARDS[name].step for name in status.broken),
         f"`slinky docs on-call 'A daemon is down'`: {plain(down[0])} doesn't answer" if down else "",
         f"`slinky keys verify` says where {plain(differs[0])} differs" if differs else "",

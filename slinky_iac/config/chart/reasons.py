@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 IN_PLACE: Final = (
-    "new files come to daemons by a restart of slurmctld's pod, whose end the gate of slurm.conf waits for; with this there"
-    " would be none"
+    "new files come to daemons by a restart of slurmctld's pod, whose end the gate of slurm.conf waits for. With"
+    " inplaceReconfigure there would be no restart"
 )
 BACKUP: Final = (
     "slurmctld in Kubernetes is one pod here, whose answer shows the gates that it has a new slurm.conf; of two, one may"

@@ -6,14 +6,14 @@ Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart.refused import leave_refused
 from slinky_iac.config.chart.said import Read, account
 from slinky_iac.config.chart.switches import off, resolvers, sssd_beside, switched
 from slinky_iac.config.chart.table import ROWS
-from slinky_iac.config.chart.translation import NO_MAPPING, Path, merged, row_of, rows_below, translate
+from slinky_iac.config.chart.translation import NO_MAPPING, Path, is_empty, merged, row_of, rows_below, translate
 from slinky_iac.config.chart.unread import SETS, Unread, read_by
 from slinky_iac.config.chart.volumes import volumes
 from slinky_iac.config.others import of_others
@@ -66,6 +66,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     left += [(key, why + _wished(key, values)) for key, why in unread.left]
     if line >= (1, 2) and isinstance(value_at(own, ("partitions", "all")), Mapping):
         old = {"partitions": {"all": _ALL}}
+    notes += _own_partition(own, old)
     whole = merged(merged(_IMPLIED, old), own)
     whole = _named(whole, release, namespace, notes)
     for sets, defaults in SETS.items():
@@ -88,6 +89,11 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     off(whole, notes)
     resolvers(whole, notes)
     sssd_beside(whole, left)
+    if not is_empty(value_at(whole, ("sssd", "secretRef"))) and not _is_outside(whole):
+        notes.append(
+            "sssd.secretRef: here it is `identity.sssd`, by which slurmctld's pod has a sidecar with sssd, too; the chart"
+            " makes none"
+        )
     _keys(whole, line, notes)
     _partitions(whole, notes)
     _written(whole, notes)
@@ -102,14 +108,30 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     cluster = taken.settings["cluster"]
     if found := of_others(taken.settings):
         cluster["createNamespace"] = False
-        notes.append(
-            "cluster.createNamespace: false, since the stack doesn't make these, which must be in the namespace before"
-            f" `pulumi up`: {', '.join(found)}"
-        )
+        notes.append(said_of_others("cluster", str(cluster["namespace"]), found))
     notes += _wider(taken.used, taken.settings)
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
     return account(values, Read(taken, [*notes, *taken.notes]))
+
+
+def _own_partition(own: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[str]:
+    """What the chart itself says of partition ``all``, where the values say something else of it: they don't show it."""
+    place = ("partitions", "all", "configMap")
+    said, given = mapping(value_at(own, place[:2])), mapping(value_at(own, place))
+    if said.get("enabled") is False or not said or said.get("config"):
+        return
+    lines = [f"{key}={value}" for key, value in mapping(value_at(old, place)).items() if key not in given]
+    if lines:
+        yield f"{'.'.join(place)} by the chart's default: {', '.join(lines)}, which these values leave so"
+
+
+def said_of_others(section: str, space: str, found: Sequence[str]) -> str:
+    """The note about objects of a namespace that the stack doesn't make."""
+    return (
+        f"{section}.createNamespace: false, since the stack doesn't make these, which must be in namespace"
+        f" {name_of(space)} before `pulumi up`: {', '.join(found)}"
+    )
 
 
 def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -> dict[str, Any]:

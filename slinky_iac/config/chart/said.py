@@ -13,7 +13,7 @@ from slinky_iac.config.shown import name_of
 
 UNSAID: Final = "isn't carried over, and what it is here isn't known: look it up in `slinky docs configuration`"
 """What is said of a key that no rule names. No key of the chart should come to this."""
-_NO_SWITCH: Final = "is true or false in the chart, and neither here"
+_NO_SWITCH: Final = "must be true or false, and these values have something else: write one of the two"
 _NO_LIST: Final = "is a list of mappings in the chart, and isn't one here"
 _LISTS: Final = ("volumes", "volumeMounts")
 """Keys whose values are read before, in :mod:`.volumes`."""
@@ -126,8 +126,8 @@ def _it(keys: list[str]) -> str:
 
 def _needless(keys: list[str]) -> str:
     one = len(keys) == 1
-    said = "has no line here, since what it says" if one else "have no line here, since what they say"
-    return f"{_list(keys)}: {said} holds without one"
+    said = "needs no line in this file: what it says is so" if one else "need no line in this file: what they say is so"
+    return f"{_list(keys)}: {said} without one"
 
 
 def _list(keys: list[str]) -> str:

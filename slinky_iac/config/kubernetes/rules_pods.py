@@ -108,7 +108,10 @@ def _hooks(value: Piece) -> Faults:
         for hook in ("postStart", "preStop"):
             seconds = mapped(each, "lifecycle", hook, "sleep").get("seconds")
             if isinstance(seconds, int) and not 0 <= seconds <= grace:
-                yield f"{path}.lifecycle.{hook}.sleep", f"is {seconds} seconds, and the pod has {grace} to end"
+                yield (
+                    f"{path}.lifecycle.{hook}.sleep",
+                    f"is {seconds} seconds; it must end within the {grace} that the pod has (terminationGracePeriodSeconds)",
+                )
 
 
 def _host_ports(value: Piece) -> Faults:

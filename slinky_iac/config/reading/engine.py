@@ -61,6 +61,8 @@ class StackSettings:
     database_password: pulumi.Output[str] | None
     keys: KeyOutputs = field(default_factory=KeyOutputs)
     sssd_conf: pulumi.Output[str] | None = None
+    sections: Mapping[str, object] = field(default_factory=dict)
+    """What ``config`` was read from, without the secrets: a NodeSet that joins later is judged with it."""
 
 
 def read_stack() -> StackSettings:
@@ -85,10 +87,10 @@ def read_sections(sections: Mapping[str, object], given: Given | None = None) ->
     return _settings(_values(raw, given or {}), _own(raw), given or {})
 
 
-def sound_sections(sections: Mapping[str, object], given: Given, *, with_keys: bool = True) -> StackConfig:
-    """The settings alone, judged in the same way; keys too, unless not ``with_keys``. Raises :class:`ConfigError` with every
-    error."""
-    return _values(_raw_of(sections), given, with_keys=with_keys).config
+def sound_sections(sections: Mapping[str, object], given: Given, *, with_keys: bool = True) -> Values:
+    """The settings and their findings, judged in the same way; keys too, unless not ``with_keys``. Raises
+    :class:`ConfigError` with every error."""
+    return _values(_raw_of(sections), given, with_keys=with_keys)
 
 
 def _read(raw: dict[str, str]) -> StackSettings:
@@ -134,7 +136,8 @@ def _settings(values: Values, own: dict[str, str], given: Given) -> StackSetting
     if later:
         judged = _Later(values.config, own, later)
         keys, found = judged.keys(keys), {**found, **judged.texts}
-    return StackSettings(values.config, values.findings, found.get(_PASSWORD), keys, found.get(SSSD_CONF))
+    sections = {name: json.loads(text) for name, text in own.items() if name not in SECRET_KEYS}
+    return StackSettings(values.config, values.findings, found.get(_PASSWORD), keys, found.get(SSSD_CONF), sections)
 
 
 _PASSWORD: Final = "databasePassword"

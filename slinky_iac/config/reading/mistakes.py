@@ -60,13 +60,13 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
     if above[-1:] == ["resources"] and "/" in name:
         return Advice("a device goes below `extended`", nested((*above, "extended", name), value))
     if above[-1:] == ["partition"] and is_known(name, "PartitionName"):
-        return Advice("goes below partition.config", nested((*above, "config", name), value))
+        return Advice("it goes below partition.config", nested((*above, "config", name), value))
     if above[-1:] == ["external"] and name == "hosts":
         return Advice(f"it is `host`, {_one(above)}")
     if above[:1] == ["nodesets"] and len(above) == 2 and (said := _of_nodeset(above[1], name, value)) is not None:
         return said
     if above[-2:-1] == ["volumes"] and name in _SOURCES:
-        return Advice(f"goes below `source`: source: {{{name}: …}}")
+        return Advice(f"it goes below `source`: source: {{{name}: …}}")
     if above[-1:] in (["slurmKeyFrom"], ["jwtKeyFrom"], ["keyFrom"]) and name == "name":
         return Advice("it is `secret`, the Secret's name", nested((*above, "secret"), value))
     if above[:1] == ["partitions"] and len(above) == 2 and (parameter := _parameter(name)):
@@ -142,6 +142,11 @@ def wrong_value(location: Location, value: object) -> Advice | None:  # noqa: PL
         both = nested(location, item.count)
         both["nodesets"][above[1]]["gres"] = [value]
         return Advice(f"must be a whole number: {item.count} here; {value} goes in gres", both)
+    if above == ["keys"] and name == "source" and value in ("munge", "auth/munge"):
+        return Advice(
+            f"got {value}; the setting is `keys.auth: auth/munge`. A cluster with it has its daemons on hosts, and this"
+            " makes its clients, no NodeSets (`slinky docs munge`)"
+        )
     if above == ["cluster", "images"] and isinstance(value, Mapping) and value.get("repository") and value.get("tag"):
         joined = f"{value['repository']}:{value['tag']}"
         return Advice("an image is one text; join them: repository:tag", nested(location, joined))

@@ -128,11 +128,14 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
         return _unread(1, _VALUES)
     if root is not None and isinstance(whole, dict) and (own := _unindented(root)):
         first, last = own[0].start_mark.line + 1, root.end_mark.line + (1 if root.end_mark.column else 0)
-        above = "they aren't below it" if "config" in whole else f"it is missing: write `config:` above line {first}"
-        return _unread(
-            first,
-            f"has nothing below it, and there are sections of {PROJECT}: {above}. Indent lines {first} to {last} by two",
-        )
+        indent = f"ndent lines {first} to {last} by two"
+        if "config" in whole:
+            said = f"has nothing below it, and there are sections of {PROJECT}: they aren't below it. I{indent}"
+        else:
+            is_below = own[0].start_mark.column > 0  # the lines are as they were below the word that is gone
+            said = f"is missing, and there are sections of {PROJECT}: write `config:` above line {first}"
+            said += "" if is_below else f", and i{indent}"
+        return _unread(first, said)
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
     return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)

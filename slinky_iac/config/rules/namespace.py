@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.others import of_others
+from slinky_iac.config.others import of_operator, of_others
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -74,6 +74,20 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield place.error(said) if keys else place.warning(said, id="namespace-of-others")
 
 
+def of_operators_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """What slurm-operator's pods need of others can't be in a namespace that the first update makes."""
+    operator = config.operator
+    found = of_operator(operator.values) if config.installs_operator and operator.create_namespace else ()
+    if found:
+        yield at("operator.createNamespace").warning(
+            f"is true (the default), so the first `pulumi up` makes namespace {name_of(operator.namespace)} without what"
+            f" operator.values name ({', '.join(found[:_SHOWN])}): slurm-operator's pods wait for it, and the update fails"
+            f" after {operator.timeout} s. Make namespace and objects first, and set this false; where this stack made the"
+            " namespace already, acknowledge this",
+            id="namespace-of-others",
+        )
+
+
 def of_kubernetes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Kubernetes keeps names that begin with kube- for itself (Kubernetes, "Namespaces")."""
     for path, name in (("cluster.namespace", config.cluster.namespace), ("operator.namespace", config.operator.namespace)):
@@ -116,4 +130,4 @@ def pods(config: StackConfig) -> int:
     return daemons + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 
 
-RULES = (of_kubernetes, held, pod_security, quota)
+RULES = (of_kubernetes, of_operators_pods, held, pod_security, quota)

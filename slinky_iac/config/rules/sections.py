@@ -25,11 +25,13 @@ from slinky_iac.config.rules import networks as rules_networks
 from slinky_iac.config.rules import partitions as rules_partitions
 from slinky_iac.config.rules import pods as rules_pods
 from slinky_iac.config.rules import raw as rules_raw
+from slinky_iac.config.rules import releases as rules_releases
 from slinky_iac.config.rules import secrets as rules_secrets
 from slinky_iac.config.rules import slurm_conf as rules_slurm_conf
 from slinky_iac.config.rules import slurm_files as rules_slurm_files
 from slinky_iac.config.rules import slurm_folders as rules_slurm_folders
 from slinky_iac.config.rules import slurm_ignored as rules_slurm_ignored
+from slinky_iac.config.rules import slurm_programs as rules_slurm_programs
 from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
 from slinky_iac.config.rules import tls as rules_tls
 from slinky_iac.config.rules import topology as rules_topology
@@ -42,14 +44,11 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.parts.part import Rule
 from slinky_iac.parts.registry import PARTS
 from slinky_iac.parts.slurmctld import metrics
-from slinky_iac.releases import MINIMUM_SLURM, release_numbers, too_old
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
 PODS_AT_ONCE = 250
 """Pods that slurm-operator creates in one sync (``burstReplicas`` of ``nodeset_sync.go``). A NodeSet has no field for it."""
-_BASES = {"25.11": "ubuntu24.04", "26.05": "ubuntu26.04"}
-"""The system of Slinky's images of a release, by which their tags end (docs/releases.md)."""
 
 
 def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -244,39 +243,6 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    if config.slurm_numbers < MINIMUM_SLURM:
-        yield at("cluster.slurmVersion").error(too_old(config.slurm_release))
-        return  # what follows from it isn't said: no image mends it
-    images = config.operator_version.slurm_release
-    if config.cluster.slurm_version is not None and config.slurm_numbers < release_numbers(images):
-        for name in _defaulted_images(config):
-            yield at(f"cluster.images.{name}").error(
-                f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; older Slurm daemons"
-                f" refuse a newer {name}. Set an image of the cluster's release",
-                _image_of(name, config.slurm_release),
-            )
-
-
-def _image_of(name: str, release: str) -> str:
-    """YAML that sets Slinky's own image of a release; empty where Slinky is not known to have made one."""
-    base = _BASES.get(release)
-    image = f"    {name}: ghcr.io/slinkyproject/{name}:{release}-{base}\n"
-    return f"slinky-iac:cluster:\n  images:\n{image}" if base else ""
-
-
-def _defaulted_images(config: StackConfig) -> Iterator[str]:
-    """Images that this stack runs beside outside daemons, and for which it has no setting."""
-    images = config.cluster.images
-    used = {
-        "slurmctld": bool(config.slurmctld.pods),
-        "slurmrestd": True,
-        "slurmd": any(nodeset.image is None for nodeset in config.nodesets.values()),
-        "login": any(login.image is None for login in config.logins.values()),
-    }
-    return (name for name, is_used in used.items() if is_used and getattr(images, name) is None)
-
-
 def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     operator = config.operator
     if operator.webhook.enabled and operator.parsed.binding_webhook_is_cluster_wide:
@@ -318,6 +284,7 @@ RULES: tuple[Rule, ...] = (
     *rules_slurm_folders.RULES,
     *rules_slurm_ignored.RULES,
     *rules_slurm_reach.RULES,
+    *rules_slurm_programs.RULES,
     *rules_topology.RULES,
     *rules_yaml_files.RULES,
     *rules_gres_nodes.RULES,
@@ -326,7 +293,7 @@ RULES: tuple[Rule, ...] = (
     *rules_daemonset.RULES,
     *rules_raw.RULES,
     *rules_hosts.RULES,
-    _versions,
+    *rules_releases.RULES,
     _operator,
     _mixed,
     _external_daemons,
@@ -348,7 +315,7 @@ RULES: tuple[Rule, ...] = (
 
 OF_DAEMONS: frozenset[Rule] = frozenset(
     {
-        _versions,
+        *rules_releases.RULES,
         *rules_keys.OF_DAEMONS,
         *rules_networks.OF_DAEMONS,
         *rules_clients.OF_DAEMONS,

@@ -62,6 +62,7 @@ def files(config: StackConfig) -> Iterator[Finding]:
     controller = config.controller
     maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
     where: dict[str, str] = {}
+    named = {PurePosixPath(value.strip(' "').partition(" ")[0]).name for value in controller.extra_conf.values()}
     for field, entries in maps.items():
         for name in entries:
             path = f"controller.{field}.{name}"
@@ -82,7 +83,7 @@ def files(config: StackConfig) -> Iterator[Finding]:
                     f" End the name in {endings}, or leave out the ending; a configuration file belongs to"
                     " controller.configFiles"
                 )
-            elif field == "configFiles" and name not in SLURM_FILES:
+            elif field == "configFiles" and name not in SLURM_FILES | named:
                 yield at(path).warning(
                     f"isn't a file that Slurm opens itself ({', '.join(sorted(SLURM_FILES))}). Rename it, or remove it; if a"
                     " script or a plugin of yours reads it, acknowledge this",

@@ -71,6 +71,11 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True, files: Collecti
     return _of_form(key, text, cgroups=cgroups)
 
 
+def is_program(name: str, text: str) -> bool:
+    """Whether a value is a program that :func:`of_parameter` takes."""
+    return _program(name.lower(), text, text) is None
+
+
 def _program(key: str, text: str, value: str) -> Fault | None:
     program, *arguments = text.split(" ")
     own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
@@ -202,7 +207,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue
             fault = of_parameter(name, value, cgroups=cgroups, files=config.slurmctld.config_files)
             if fault and not (fault[0] == BOUNDS and lacking):
-                yield _refused(f"{section}.extraConf.{name}", *fault)
+                yield refusal(f"{section}.extraConf.{name}", *fault)
 
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -215,10 +220,11 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if name in refused or words.fault(name, value):
                 continue
             if row and (fault := _form(name.lower(), value, *row)):
-                yield _refused(f"{path}.{name}", *fault)
+                yield refusal(f"{path}.{name}", *fault)
 
 
-def _refused(path: str, id_: str, said: str) -> Finding:
+def refusal(path: str, id_: str, said: str) -> Finding:
+    """A finding that stops until it is acknowledged for its own setting."""
     found = at(path)
     paste = f"below `slinky-iac:acknowledged:` the line `{id_}@{found.path}: WHY`, with your reason"
     return found.refused(f"{said}. Change it or leave it out, or acknowledge it: {paste}", id=id_)
@@ -230,20 +236,20 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for kind, files in maps.items():
         for name, text in files.items():
             for said in of_script(text) if text.startswith("#!") else ():
-                yield _refused(f"controller.{kind}.{name}", RUNS, said)
+                yield refusal(f"controller.{kind}.{name}", RUNS, said)
             words = slurm_words.words(config.slurm_release, name) if kind == "configFiles" and name in READ_FILES else None
             for id_, said in dict.fromkeys(of_file(name, text, words)):
-                yield _refused(f"controller.{kind}.{name}", id_, said)
+                yield refusal(f"controller.{kind}.{name}", id_, said)
 
 
 def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Commands beside a daemon: hooks of its container, init containers and sidecars of its pod."""
     for part in parts(config):
         for hook, said in of_lifecycle(part.raw.container.get("lifecycle")):
-            yield _refused(f"{part.path}.raw.container.lifecycle.{hook}", RUNS, said)
+            yield refusal(f"{part.path}.raw.container.lifecycle.{hook}", RUNS, said)
         for each, where in part.beside():
             said_of = of_command(_command(each))
-            yield from (_refused(f"{part.path}.raw.{where}", RUNS, said) for said in said_of)
+            yield from (refusal(f"{part.path}.raw.{where}", RUNS, said) for said in said_of)
 
 
 def _command(container: Mapping[str, object]) -> list[object]:

@@ -253,8 +253,13 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Plugins that Slurm's sources have; images of a site's own may have more."""
     words = slurm_words.words(config.slurm_release, "slurm.conf")
     for key, value in config.slurmctld.extra_conf.items():
-        if known := words.no_plugin(key, value):
-            path = at(f"controller.extraConf.{key}")
+        path = at(f"controller.extraConf.{key}")
+        if loaded := words.twice_named(key, value):
+            yield path.error(
+                f"is {name_of(value)}, and Slurm puts the kind before it itself: it would load {name_of(loaded)}, which no"
+                f" image has, and each srun without --mpi fails. Write {name_of(value.partition('/')[2])}"
+            )
+        elif known := words.no_plugin(key, value):
             said = f"is {name_of(value)}; Slurm {config.slurm_release} has {known}"
             if config.cluster.images.slurmctld is None:
                 yield path.error(

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from slinky_iac.config.slurm.plugins import bare
+
 
 def words(names: str) -> tuple[str, ...]:
     """Names between blanks."""
     return tuple(names.split())
 
 
-def completed(recorded: str, needed: str) -> str:
-    """A parameter's recorded items and those of ``needed`` that it lacks, by what is before their ``=``: a line to paste
-    never drops what a site has."""
+def completed(parameter: str, recorded: str, needed: str) -> str:
+    """A parameter's recorded items and those of ``needed`` that it lacks, by what is before their ``=``, or by the plugin
+    that they name: a line to paste never drops what a site has."""
     there = [item for item in recorded.split(",") if item]
-    names = {item.partition("=")[0].lower() for item in there}
-    return ",".join([*there, *(item for item in needed.split(",") if item and item.partition("=")[0].lower() not in names)])
+    names = {item_name(parameter, item).lower() for item in there}
+    lacking = (item for item in needed.split(",") if item and item_name(parameter, item).lower() not in names)
+    return ",".join([*there, *lacking])
+
+
+def item_name(parameter: str, item: str) -> str:
+    """By what an item of a parameter is known: what is before its ``=``, or its plugin's name."""
+    return bare(parameter, item.partition("=")[0])
 
 
 NUMBER: Final = r"[+-]?\d{1,19}k?|unlimited|infinite"

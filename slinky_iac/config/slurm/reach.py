@@ -48,7 +48,20 @@ ARGUMENTS: Final = r"-{1,2}[a-zA-Z][a-zA-Z-]{0,40}|now|reboot|\+?\d{1,4}"
 _OWN_FOLDERS: Final = ("/var/spool", "/run", "/var/run", "/var/lib")
 FILE_FOLDERS: Final = (
     *("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/var/tmp", "/var/lib/slurm", "/dev/null"),
-    *("/scratch", "/local", "/localscratch", "/lscratch", "/var/nvme", "/nvme", "/raid", "/mnt", "/data"),
+    *(
+        "/lustre",
+        "/gpfs",
+        "/beegfs",
+        "/scratch",
+        "/local",
+        "/localscratch",
+        "/lscratch",
+        "/var/nvme",
+        "/nvme",
+        "/raid",
+        "/mnt",
+        "/data",
+    ),
 )
 """Where daemons may write: the system's folders for it, and what sites call the local disks of their nodes."""
 FILES: Final = {

@@ -76,13 +76,15 @@ _PLUGINS: Final = {
     "topologyplugin": "topology",
 }
 """Parameters whose value is a plugin, or several, and the kind of each."""
-_PMIX: Final = re.compile(r"(mpi/)?pmix(_v[2-6])?")
+_PMIX: Final = re.compile(r"pmix(_v[2-6])?")
 """PMIx is built once for each release of it that a site has, of those that Slurm's build looks for (x_ac_pmix.m4)."""
 _WHOLE: Final = frozenset(
     {"acct_gather_filesystem", "acct_gather_profile", "jobacct_gather", "jobcomp", "mcs", "metrics", "preempt", "priority"}
     | {"proctrack", "sched", "site_factor", "tls", "topology"}
 )
 """Kinds of which the daemon loads what is written, with the kind before the name. Of all others it takes both forms."""
+_ADDED: Final = frozenset({"mpi"})
+"""But for these: their kind is put before what is written, also where it has it already (``_mpi_init_locked``, mpi.c)."""
 _MAY_BE_NONE: Final = frozenset(
     {"acct_gather_energy", "acct_gather_filesystem", "acct_gather_interconnect", "acct_gather_profile", "jobacct_gather"}
     | {"jobcomp", "mcs", "mpi", "namespace", "site_factor", "switch", "task", "topology"}
@@ -175,11 +177,18 @@ class Words:
         kind = _PLUGINS.get(key.lower(), "")
         known = self.plugins.get(kind, frozenset())
         none = frozenset({"none"} if kind in _MAY_BE_NONE else ())
-        taken = {f"{kind}/{each}" for each in known | none} | _OTHERS.get(kind, frozenset())
+        taken = {f"{kind}/{each}" for each in (none if kind in _ADDED else known | none)} | _OTHERS.get(kind, frozenset())
         taken |= none if kind in _WHOLE else known | none
         versions = [each for each in value.split(",") if kind == "mpi" and _PMIX.fullmatch(each)]
         lacking = [each for each in value.split(",") if each and each not in taken and each not in versions]
-        return ", ".join(f"{kind}/{each}" for each in sorted(known)) if known and lacking else ""
+        before = "" if kind in _ADDED else f"{kind}/"
+        return ", ".join(f"{before}{each}" for each in sorted(known)) if known and lacking else ""
+
+    def twice_named(self, key: str, value: str) -> str:
+        """What a daemon loads where a value has a kind that it puts before the value itself; ``""`` for none."""
+        kind = _PLUGINS.get(key.lower(), "")
+        is_twice = kind in _ADDED and value.startswith(f"{kind}/") and value not in _OTHERS[kind] | {f"{kind}/none"}
+        return f"{kind}/{value}" if is_twice else ""
 
 
 def _number(text: str, bits: int) -> str:

@@ -79,7 +79,7 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
         "userclaimfield=": f"{claim}, so the provider's tokens name no user",
     }
     said = " and ".join(("names " if word == "jwks=" else "lacks ") + what[word] for word in lacking)
-    whole = completed(conf.AuthAltParameters, auth_alt_parameters(config))
+    whole = completed("AuthAltParameters", conf.AuthAltParameters, auth_alt_parameters(config))
     yield problem(said, "Set", f"AuthAltParameters={whole}", at=_AT)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.keys.catalogue import JWT
 
 
@@ -35,7 +36,7 @@ class Judged:
 
 def judged_by(types: Iterable[str], parameters: str, state: str) -> Judged:
     """From AuthAltTypes, AuthAltParameters and StateSaveLocation (empty: not known)."""
-    if "auth/jwt" not in types:
+    if "jwt" not in (bare("AuthAltTypes", each) for each in types):
         return Judged()
     named = dict(item.partition("=")[::2] for item in parameters.split(",") if "=" in item)
     key, jwks = named.get("jwt_key", ""), named.get("jwks", "")

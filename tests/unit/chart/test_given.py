@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.import_chart import release_of
+from slinky_iac.config.chart.release import read
 from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ProjectError
 from tests.unit.chart.reading import found, taken
@@ -239,5 +241,41 @@ def test_a_release_that_runs_is_led_to_adopt_first(tmp_path: Path, capsys: pytes
         file.write_text(text)
         cli.main(["import-chart", str(file), "--out", str(out)])
         _, after = capsys.readouterr().out.split("Next:\n")
-        assert after.splitlines()[0] == "  python3 -m slinky_iac docs chart 'A cluster that runs'"
-        assert "`python3 -m slinky_iac adopt` takes it over" in " ".join(after.split())
+        assert after.splitlines()[0] == "  python -m slinky_iac docs chart 'A cluster that runs'"
+        assert "`python -m slinky_iac adopt` takes it over" in " ".join(after.split())
+
+
+def test_a_secret_of_the_operators_images_is_asked_for_in_its_own_namespace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A namespace that `pulumi up` makes has no Secret of others, and the Helm release would wait until it fails."""
+    values, own, out = tmp_path / "values.yaml", tmp_path / "operator.yaml", tmp_path / "Pulumi.a.yaml"
+    values.write_text("imagePullSecrets: [{name: regcred}]\n")
+    own.write_text("imagePullSecrets: [{name: opcred}]\nnamespaceOverride: ops\n")
+    cli.main(["import-chart", str(values), "--operator", str(own), "--out", str(out)])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "which must be in namespace slurm before `pulumi up`: Secret regcred note" in told
+    assert "operator.createNamespace: false" in told
+    assert "which must be in namespace ops before `pulumi up`: Secret opcred" in told
+    assert yaml.safe_load(out.read_text())["config"]["slinky-iac:operator"]["createNamespace"] is False
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (
+            {"partitions": {"all": {"enabled": True, "configMap": {"MaxTime": "1-0"}}}},
+            "partitions.all.configMap by the chart's default: Default=YES, which these values leave so",
+        ),
+        (
+            {"sssd": {"secretRef": {"name": "a", "key": "sssd.conf"}}, "loginsets": {"main": {"enabled": True}}},
+            "sssd.secretRef: here it is `identity.sssd`, by which slurmctld's pod has a sidecar with sssd, too;",
+        ),
+    ],
+)
+def test_what_the_chart_adds_or_this_adds_is_said(values: dict[str, object], note: str) -> None:
+    found = read(values, release="slurm", namespace="slurm", line=(1, 2))
+    assert [each for each in found.notes if each.startswith(note)]
+    assert not [
+        each for each in read({}, release="slurm", namespace="slurm", line=(1, 2)).notes if each.startswith(note[:16])
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,12 @@ TOP = "slinky-iac:cluster:\n  name: c\nslinky-iac:accounting:\n  enabled: false\
     ("text", "line", "words"),
     [
         (f"config:\n{TOP}", 2, "they aren't below it. Indent lines 2 to 5 by two"),
-        (TOP, 1, "it is missing: write `config:` above line 1. Indent lines 1 to 4 by two"),
+        (TOP, 1, "write `config:` above line 1, and indent lines 1 to 4 by two"),
+        (
+            textwrap.indent(TOP, "  "),
+            1,
+            "is missing, and there are sections of slinky-iac: write `config:` above line 1",
+        ),
         (f"encryptionsalt: x\n{TOP}", 2, "write `config:` above line 2"),
         (f"{HEAD}slinky-iac:nodesets:\n  burst: {{replicas: 1}}\n", 4, "nodesets: stands beside `config:` and not below it"),
         ("# ours\nClusterName=atlas\nSlurmctldHost=ctl(10.0.0.1)\nNodeName=n1 CPUs=4\n", 2, "this is slurm.conf"),
@@ -100,6 +106,7 @@ def test_sections_beside_config_and_slurm_conf_are_said_to_be_that(
     (found,) = said(text)
     assert found.startswith(f"{line}: ")
     assert words in found
+    assert "ndent" not in found or not text.startswith(" ")
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(text)
     main(["check", str(file)])

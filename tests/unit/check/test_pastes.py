@@ -164,3 +164,11 @@ def test_a_word_that_only_a_person_can_decide_is_in_no_paste(tmp_path: Path, cap
     more = "  slinky-iac:nodesets:\n    cpu:\n      Replicas: 1\n      extraConf: {Weight: 0300}\n"
     assert "Paste this" not in shown(more, tmp_path, capsys)
     assert "Paste this" in shown(more.replace("0300", "300"), tmp_path, capsys)
+
+
+def test_a_section_under_another_name_is_named_as_the_file_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If you keep it beside what is pasted the error comes again."""
+    out = shown("  slinky-iac:nodeSets:\n    gpu: {replicas: 1}\n", tmp_path, capsys)
+    assert "in place of what the file has of slinky-iac:nodeSets, slinky-iac:nodesets (gpu alone)" in " ".join(out.split())

@@ -93,12 +93,17 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
         (
             CPU,
             "      partition: {MaxTime: 1-00:00:00}\n",
-            "partition.MaxTime: is not a setting; goes below partition.config",
+            "partition.MaxTime: is not a setting; it goes below partition.config",
         ),
         (
             "maxNodeCount: 70",
             "images: {slurmrestd: {repository: a/b, tag: c}}",
             "cluster.images.slurmrestd: an image is one",
+        ),
+        (
+            "source: imported",
+            "source: munge",
+            "keys.source: got munge; the setting is `keys.auth: auth/munge`",
         ),
         ("    cpu:\n", "    cpu-[0-3]:\n", "a NodeSet's pods are numbered: name it cpu and give replicas: 4"),
         ("    name: hpc1", "    name: hpc1\n    namespace: kube-system", "cluster.namespace: is kube-system, which is"),

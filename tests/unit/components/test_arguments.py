@@ -149,7 +149,7 @@ def test_the_next_step_is_the_argument_s(given: dict[str, Any], words: str) -> N
 
 
 def test_an_output_that_is_no_image_is_told_what_one_is() -> None:
-    with pytest.raises(pulumi.RunError, match="isn't an image: repository:tag"):
+    with pytest.raises(pulumi.RunError, match="must be an image: repository:tag"):
         checked("a b", IMAGE, "nodesets.cpu.image")
 
 
@@ -167,3 +167,54 @@ def test_an_output_that_is_no_image_is_told_what_one_is() -> None:
 )
 def test_an_f_string_leads_to_the_form_of_its_setting(given: Any, words: str) -> None:
     assert words in refused(lambda: HybridCluster("atlas", **{**OUTSIDE, **given(f"{Output.from_input('a')}")}))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"slurmctl": "ctl.example.org"}, "slurmctl: is not an argument; did you mean slurmctld?"),
+        ({"NodeSets": {}}, "NodeSets: is not an argument; did you mean nodesets?"),
+        ({"zone": "a"}, "zone: is not an argument; allowed here: name, slurmctld, slurmdbd, cluster"),
+    ],
+)
+def test_an_argument_that_is_not_there_is_named_with_the_one_that_is(given: dict[str, Any], sentence: str) -> None:
+    said = refused(lambda: HybridCluster("atlas", **{**OUTSIDE, **given}))
+    assert sentence in said
+    assert said.startswith("HybridCluster atlas (tests/unit/components/test_arguments.py:")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("Hybridcluster", "HybridCluster"), ("Nodeset", "NodeSet"), ("adress", "address")]
+)
+def test_a_name_that_the_package_does_not_have_is_named_with_the_one_that_it_has(name: str, near: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean {near}\\?"):
+        getattr(slinky_iac, name)
+    with pytest.raises(AttributeError, match="a program takes HybridCluster, NodeSet, address, hybrid_cluster"):
+        _ = slinky_iac.zone  # type: ignore[attr-defined]
+    assert slinky_iac.hybrid_cluster is components.program.hybrid_cluster
+
+
+def test_an_attribute_of_a_cluster_that_is_not_there_is_named_with_the_one_that_is() -> None:
+    said: list[str] = []
+
+    def built() -> None:
+        atlas: Any = HybridCluster("atlas", slurmctld="ctl.example.org", **OUTSIDE)
+        with pytest.raises(AttributeError) as error:
+            _ = atlas.slurmdJoin
+        said.append(str(error.value))
+
+    with configured({}, KEYS):
+        run(built)
+    assert said == ["HybridCluster has no attribute slurmdJoin; did you mean slurmd_join?"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"cluster": {"slurm_version": 26.05}}, 'quote it: "slurm_version": "26.05"'),
+        ({"nodesets": {"gpu": {"replicas": 1, "gres": "gpu:a100:4"}}}, 'write "gres": ["gpu:a100:4"]'),
+        ({"nodesets": {"gpu": {"replicas": 1, "volumes": [{"name": "a"}]}}}, 'write, for example, "mount_path": "/home"'),
+    ],
+)
+def test_what_a_message_says_to_write_is_python(given: dict[str, Any], sentence: str) -> None:
+    assert sentence in refused(lambda: HybridCluster("atlas", **{"slurmctld": "ctl.example.org", **OUTSIDE, **given}))

@@ -3,6 +3,7 @@ cluster's own NodeSets."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -225,3 +226,73 @@ def test_the_provider_of_a_cluster_is_its_own_connection() -> None:
 )
 def test_what_it_does_not_take_is_named(wrong: dict[str, Any], sentence: str) -> None:
     assert sentence in joined(lambda atlas: NodeSet("cpu", **{"cluster": atlas, "replicas": 1, **wrong}))
+
+
+REFUSED: Any = {"container": {"volumeDevices": [{"name": "own", "devicePath": "/dev/x"}]}}
+GPU: dict[str, Any] = {"replicas": 2, "gres": ["gpu:a100:4"], "resources": {"cpus": 32}}
+"""A NodeSet whose GPUs no pod asks for."""
+
+
+def said_of(
+    build: Callable[[], object], sections: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> tuple[list[str], Any]:
+    """What a run says, and its output ``findings``."""
+    caplog.clear()
+    with configured(sections, KEYS), caplog.at_level(logging.INFO):
+        recording = run(build)
+    cluster = recording.one("slinky:slurm:HybridCluster")
+    said = sorted(
+        f"{each.levelname.lower()} {each.getMessage()}" for each in caplog.records if each.getMessage().endswith("]")
+    )
+    return said, recording.outputs[cluster.urn]["findings"]
+
+
+def test_it_has_the_findings_that_it_has_among_the_clusters_nodesets(caplog: pytest.LogCaptureFixture) -> None:
+    nodesets = {**OUTSIDE["nodesets"], "fat": GPU}
+    inside = said_of(lambda: HybridCluster("atlas", **{**OUTSIDE, "nodesets": nodesets}), {}, caplog)
+    joined = said_of(lambda: NodeSet("fat", cluster=HybridCluster("atlas", **OUTSIDE), **GPU), {}, caplog)
+    assert joined == inside
+    assert any("warning nodesets.fat.gres: names devices" in each for each in joined[0])
+    assert any("(partitions: gpu, fat)" in each for each in joined[0])
+
+
+def test_it_has_them_with_a_cluster_of_a_file(caplog: pytest.LogCaptureFixture) -> None:
+    sections = minimal(nodesets={"gpu": {"replicas": 2}}, controller={"external": {"host": "ctl.example.org"}})
+    sections |= {"keys": {"source": "imported"}, "nodesetDefaults": {"pod": {"hostNetwork": True}}}
+    whole = {**sections, "nodesets": {**sections["nodesets"], "fat": GPU}}
+    inside = said_of(program.hybrid_cluster, whole, caplog)
+    joined = said_of(lambda: NodeSet("fat", cluster=program.hybrid_cluster(), **GPU), sections, caplog)
+    assert joined == inside
+
+
+def test_errors_with_a_cluster_of_a_file_are_those_of_its_nodesets() -> None:
+    said: list[str] = []
+
+    def built() -> None:
+        cluster = program.hybrid_cluster()
+        try:
+            NodeSet("cpu", cluster=cluster, owner="autoscaler", replicas=1)
+        except StackRefused as error:
+            said.append(str(error))
+
+    with configured(minimal(nodesets={"gpu": {"replicas": 2}})):
+        run(built)
+    assert "nodesets.cpu.max_replicas: is needed with owner: autoscaler" in said[0].replace("maxReplicas", "max_replicas")
+
+
+def test_what_kubernetes_would_refuse_of_its_pods_is_refused() -> None:
+    said = joined(lambda atlas: NodeSet("cpu", cluster=atlas, replicas=1, raw=REFUSED))
+    assert "nodesets.cpu.raw" in said
+    assert "Kubernetes would refuse the pod" in said
+
+
+def test_a_cluster_of_another_program_has_the_findings_of_its_nodesets(caplog: pytest.LogCaptureFixture) -> None:
+    """Its other sections are another program's to judge, as far as this one has them."""
+    there: Any = {"cluster": {"name": "atlas"}}
+    with caplog.at_level(logging.INFO):
+        run(lambda: NodeSet("fat", cluster=there, **GPU))
+    said = [each.getMessage() for each in caplog.records]
+    assert any("nodesets.fat.gres: names devices" in each for each in said)
+    assert not any(each.startswith(("accounting", "keys", "cluster")) for each in said)
+    with pytest.raises(StackRefused, match=r"nodesets\.fat\.maxReplicas: is needed with owner: autoscaler"):
+        run(lambda: NodeSet("fat", cluster=there, replicas=1, owner="autoscaler"))

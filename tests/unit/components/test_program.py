@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import runpy
-from functools import partial
 from typing import Any
 
 import pytest
@@ -58,7 +57,7 @@ def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> Non
     with configured(stack_sections("all-outside"), KEYS), caplog.at_level(logging.INFO):
         recording = run(
             lambda: HybridCluster(
-                "atlas", HybridClusterArgs(settings=read_stack(), notices=partial(in_thread, lambda: (notice,), ()))
+                "atlas", HybridClusterArgs(settings=read_stack(), notices=lambda _: in_thread(lambda: (notice,), ()))
             )
         )
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
@@ -76,7 +75,7 @@ def test_an_acknowledged_finding_warns_no_more_and_its_id_is_named(caplog: pytes
     with configured(data, KEYS), caplog.at_level(logging.INFO):
         recording = run(
             lambda: HybridCluster(
-                "atlas", HybridClusterArgs(settings=read_stack(), notices=partial(in_thread, lambda: (notice,), ()))
+                "atlas", HybridClusterArgs(settings=read_stack(), notices=lambda _: in_thread(lambda: (notice,), ()))
             )
         )
     said = [(r.levelname, r.getMessage()) for r in caplog.records]

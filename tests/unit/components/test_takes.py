@@ -268,7 +268,7 @@ TWO_KEYS: dict[str, Any] = {
     [
         ({**AROUND, "slurmrest": {"url": Output.from_input("http://far.example.org")}}, "slurmrest.url"),
         (TWO_KEYS, "keys: both keys are the same entry of the same Secret"),
-        ({**MUNGE, "munge": {"image": Output.from_input("no image"), "keyFrom": {"secret": "a"}}}, "isn't an image"),
+        ({**MUNGE, "munge": {"image": Output.from_input("no image"), "keyFrom": {"secret": "a"}}}, "must be an image"),
         (
             {**MUNGE, "munge": {"image": "a.example.org/b:1", "keyFrom": {"secret": Output.from_input("a.b")}}},
             "munge.keyFrom",
@@ -326,7 +326,7 @@ def test_one_that_takes_none_says_why(path: str) -> None:
     ("number", "more", "said"),
     [
         (1100, {}, "cluster.maxNodeCount"),
-        (-1, {}, "isn't a whole number from 0"),
+        (-1, {}, "must be a whole number from 0"),
         ("2", {}, "is the text '2'"),
         (9, {"owner": "autoscaler", "maxReplicas": 4}, "maxReplicas"),
     ],

@@ -490,6 +490,14 @@ FIELD += [
 ]
 FIELD_TOLD = [
     Case(
+        "a namespace of the operator's that can't have the Secret of its images yet",
+        minimal(operator={"values": {"imagePullSecrets": [{"name": "regcred"}]}}),
+        "warning",
+        "operator.createNamespace",
+        ("makes namespace slinky without", "Secret regcred", "set this false"),
+        {"operator": {"createNamespace": False}},
+    ),
+    Case(
         "files that fill most of a ConfigMap",
         minimal(controller={"configFiles": {"job_submit.lua": "-- " + "x" * (800 << 10)}}),
         "warning",
@@ -546,6 +554,7 @@ SOUND = {
     "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
+    "a name that stands for no plugin, with its kind": conf("MpiDefault", "mpi/none"),
     "resources of a daemon": minimal(controller={"resources": {"cpus": 2, "memory": "4Gi"}}),
     "a password in a Secret of others": minimal(
         cluster={"name": "lab", "createNamespace": False},

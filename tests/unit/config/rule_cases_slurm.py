@@ -254,7 +254,19 @@ READ = [
         ("slurm_job_submit", "not as a local one"),
         file("job_submit.lua", LUA_LOCAL.removeprefix("local ") + LUA_MODIFY, JobSubmitPlugins="lua"),
     ),
-    conf("PMIx of a release that Slurm doesn't build for", "error", "MpiDefault", "pmix_v7", ("mpi/pmix",), "pmix_v5"),
+    conf("PMIx of a release that Slurm doesn't build for", "error", "MpiDefault", "pmix_v7", ("pmi2, pmix",), "pmix_v5"),
+    *(
+        Case(
+            f"MpiDefault={bad}, with images of {whose}",
+            minimal(cluster={"name": "c", "images": images}, controller={"extraConf": {"MpiDefault": bad}}),
+            "error",
+            "controller.extraConf.MpiDefault",
+            (f"mpi/{bad}", "srun", f"Write {good}"),
+            {"controller": {"extraConf": {"MpiDefault": good}}},
+        )
+        for bad, good in (("mpi/pmix", "pmix"), ("mpi/pmi2", "pmi2"), ("mpi/pmix_v5", "pmix_v5"))
+        for whose, images in (("Slinky's", {}), ("their own", {"slurmctld": "registry.example/slurmctld:1"}))
+    ),
     conf("a depth in words", "error", "DependencyParameters", "max_depend_depth=ten", ("reads 0",), "max_depend_depth=10"),
     conf(
         "a limit of nodes with power in words",

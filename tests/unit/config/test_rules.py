@@ -19,8 +19,10 @@ from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_files import FILES, FILES_SOUND, FILES_TOLD
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
+from tests.unit.config.rule_cases_programs import PROGRAMS, PROGRAMS_SOUND, PROGRAMS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
+from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
@@ -30,7 +32,7 @@ RULES_OF_PARTS = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.p
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in RULES_OF_PARTS]
 """Each part has its own cases beside its tests: errors, and what is only told."""
 ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
-ERRORS += FILES + VALUES + SLURM + [case for each in OF_PARTS for case in each.CASES]
+ERRORS += RELEASES + PROGRAMS + FILES + VALUES + SLURM + [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
@@ -38,6 +40,7 @@ HINTS = (
     + CLIENTS_TOLD
     + IDENTITY_TOLD
     + FIELD_TOLD
+    + PROGRAMS_TOLD
     + FILES_TOLD
     + VALUES_TOLD
     + SLURM_TOLD
@@ -87,12 +90,18 @@ def test_all_errors_are_told_at_once() -> None:
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
 
 
-@pytest.mark.parametrize("data", (SOUND | RAW_SOUND | SLURM_SOUND).values(), ids=SOUND | RAW_SOUND | SLURM_SOUND)
+SOUNDS = SOUND | RAW_SOUND | SLURM_SOUND | PROGRAMS_SOUND
+
+
+@pytest.mark.parametrize("data", SOUNDS.values(), ids=SOUNDS)
 def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
     assert found(data, frozenset()) == []
 
 
-@pytest.mark.parametrize("data", (FILES_SOUND | VALUES_SOUND).values(), ids=FILES_SOUND | VALUES_SOUND)
+NEIGHBOURS = FILES_SOUND | VALUES_SOUND | RELEASES_SOUND
+
+
+@pytest.mark.parametrize("data", NEIGHBOURS.values(), ids=NEIGHBOURS)
 def test_a_sound_neighbour_of_a_fault_has_no_error(data: dict[str, Any]) -> None:
     assert [each for each in found(data, frozenset()) if each[0] == "error" or "passes over" in each[2]] == []
 

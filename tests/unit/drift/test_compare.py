@@ -107,6 +107,20 @@ def test_a_parameter_that_slurmctld_lost_is_drift(key: str, value: object, after
     assert after in finding.text
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("AuthAltTypes", ["munge", "jwt"], []),
+        ("AuthAltTypes", ["munge"], [("slurm-conf", "AuthAltTypes")]),
+        ("CredType", "auth/slurm", []),
+        ("CredType", "munge", [("slurm-conf", "CredType")]),
+    ],
+)
+def test_a_plugin_that_is_named_without_its_kind_is_no_drift(key: str, value: object, told: list[tuple[str, str]]) -> None:
+    wanted = replace(EXPECTED, required={"AuthAltTypes": "auth/jwt", "CredType": "cred/slurm"})
+    assert kinds(running(**{"AuthAltTypes": None, "CredType": None} | {key: value}), wanted) == told
+
+
 def test_a_parameter_that_isnt_known_is_not_drift() -> None:
     assert kinds(seen(conf=None), WITH_CONF) == []
     assert kinds(running(MaxNodeCount=None), WITH_CONF) == []

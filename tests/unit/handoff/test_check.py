@@ -110,6 +110,52 @@ def test_a_finding_is_of_the_kind_that_holds(tree: Tree, call: tuple[str, ...], 
     assert said.status == (1 if kind in {"bad", "missing"} else 0)
 
 
+@pytest.mark.parametrize(
+    ("line", "call", "kind"),
+    [
+        ("AuthAltTypes=munge,jwt", ("AuthAltTypes", "auth/jwt", "list"), "ok"),
+        ("AuthAltTypes=auth/munge,auth/jwt", ("AuthAltTypes", "auth/jwt", "list"), "ok"),
+        ("AuthAltTypes=munge", ("AuthAltTypes", "auth/jwt", "list"), "bad"),
+        ("AuthType=slurm", ("AuthType", "auth/slurm"), "ok"),
+        ("AuthType=munge", ("AuthType", "auth/slurm"), "bad"),
+        ("CredType=auth/slurm", ("CredType", "cred/slurm"), "ok"),
+        ("CredType=auth/munge", ("CredType", "cred/slurm"), "bad"),
+        ("ClusterName=auth/atlas", ("ClusterName", "atlas"), "bad"),
+    ],
+)
+def test_a_plugin_s_name_is_the_same_with_and_without_its_kind(
+    tree: Tree, line: str, call: tuple[str, ...], kind: str
+) -> None:
+    """src/interfaces/auth.c and cred.c take the kind off a name, or add it."""
+    (tree.root / "etc/slurm/slurm.conf").write_text(f"{line}\n")
+    assert [each.split()[0] for each in tree.check("check_parameter", CONF, *call).lines] == [kind]
+
+
+SAVING = "SuspendProgram=/opt/off\nResumeProgram=/opt/on\nSuspendTime=300\n"
+
+
+@pytest.mark.parametrize(
+    ("conf", "kind"),
+    [
+        (SAVING, "bad"),
+        (SAVING + "SuspendExcStates=DOWN\n", "bad"),
+        (SAVING + "SuspendExcParts=metal,gpus\n", "bad"),
+        (SAVING + "SuspendExcStates=DOWN,dynamic_norm\n", "ok"),
+        (SAVING + "SuspendExcParts=gpu,cpu\n", "ok"),
+        (SAVING + "SuspendExcParts=gpu\n", "bad"),
+        (SAVING + "SuspendExcParts=gpu\nSuspendExcNodes=cpu\n", "ok"),
+        (SAVING.replace("300", "-1"), "ok"),
+        (SAVING.replace("300", "INFINITE"), "ok"),
+        ("ClusterName=atlas\n", "ok"),
+    ],
+)
+def test_idle_pods_are_no_nodes_to_power_down(tree: Tree, conf: str, kind: str) -> None:
+    (tree.root / "etc/slurm/slurm.conf").write_text(conf)
+    said = tree.check("check_power_saving", CONF, "gpu", "cpu")
+    assert [each.split()[0] for each in said.lines] == [kind]
+    assert kind == "ok" or "SuspendExcStates=DYNAMIC_NORM" in said.lines[0]
+
+
 CONTROLLERS = """\
 SlurmctldHost=ctl-1(192.0.2.11)
 slurmctldhost = ctl-2.example.org   # the backup

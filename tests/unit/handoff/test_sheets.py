@@ -239,3 +239,17 @@ def test_the_network_page_speaks_of_what_the_stack_has() -> None:
     page = handoff(on_nodes, KNOWN).network
     assert "## Host network: burst" in page
     assert "BGPPeer" not in page
+
+
+@pytest.mark.parametrize("name", ["controller-outside", "all-outside"])
+def test_the_sheet_names_all_that_needs_a_restart_and_nothing_else(name: str) -> None:
+    """MaxNodeCount and GresTypes too: with a `scontrol reconfigure` alone, pods above the old number don't register."""
+    page = texts(render("folder", handoff(form(name), KNOWN), None))
+    (note,) = [line for line in page[f"{Role.SLURMCTLD}/README.md"].splitlines() if "needs a restart of slurmctld" in line]
+    words = set(note.replace(",", " ").split())
+    for parameter, _ in required(form(name)):
+        assert (parameter.key in words) is parameter.restart
+        assert (parameter.key in page["slurmctld/install.sh"]) is parameter.restart
+    assert "grep -qE '^(DbdPort|SlurmUser|AuthType|" in page["slurmdbd/install.sh"], (
+        "slurmdbd reads its file at its start only"
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
+from slinky_iac.commands.init.stack import Wanted, hints, read, sections, warnings
 from tests.raw_keys import raw_key
 
 SLURM, JWT = raw_key("slurm", 1024), raw_key("jwt", 32)
@@ -37,3 +39,15 @@ def answer(config: str = CONFIG, *, slurm: bytes | None = SLURM, jwt: bytes | No
     parts = {"config": config, "partitions": "all\n", "nodes": listed, "database": "10.99.0.12\n"}
     parts |= {name: "" if raw is None else base64.b64encode(raw).decode() + "\n" for name, raw in keys.items()}
     return "".join(f"== {name}\n{text}" for name, text in parts.items()) + "== end\n"
+
+
+def wanted(**more: Any) -> Wanted:
+    """What a user says: two pods of burst."""
+    return Wanted(**{"host": "ctl.example.org", "nodesets": {"burst": 2}, "base": {}, **more})
+
+
+def noted(told: str) -> list[str]:
+    """Warnings and notes about an answer."""
+    found = read(told)
+    settings = sections(found, wanted())
+    return [*warnings(found, settings), *hints(found, settings)]

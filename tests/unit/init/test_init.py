@@ -23,10 +23,10 @@ from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.cli import parser as command_line
 from slinky_iac.commands.init import cli
-from slinky_iac.commands.init.stack import SCRIPT, Wanted, document, hints, read, refusals, sections, warnings
+from slinky_iac.commands.init.stack import SCRIPT, Wanted, document, hints, read, refusals, sections
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
-from tests.unit.init.made import CONFIG, JWT, SLURM, answer
+from tests.unit.init.made import CONFIG, JWT, SLURM, answer, noted, wanted
 
 PULUMI = """\
 #!/bin/sh
@@ -60,15 +60,6 @@ def via(folder: Path) -> list[str]:
     """Options by which the made-up answer comes from a host called ctl.example.org."""
     shell = f"sh -c 'cat > {folder.parent}/script; cat {folder.parent}/answer' {{host}}"
     return ["--slurmctld", "ctl.example.org", "--via", shell]
-
-
-def wanted(**more: Any) -> Wanted:
-    return Wanted(**{"host": "ctl.example.org", "nodesets": {"burst": 2}, "base": {}, **more})
-
-
-def noted(told: str) -> list[str]:
-    found = read(told)
-    return [*warnings(found), *hints(found, sections(found, wanted()))]
 
 
 def written(folder: Path) -> dict[str, Any]:

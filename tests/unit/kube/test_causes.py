@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slinky_iac.cluster.kube_connection import kube_source
 from slinky_iac.errors import KubeError, KubeForbidden, KubeUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.silence import about
@@ -93,12 +94,11 @@ def test_a_refusal_has_the_remedy_of_its_own_cause(code: int, advice: str) -> No
     [
         (
             None,
-            "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command"
-            " has it)",
+            "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig",
         ),
         ("a: [", "Repair it or make a new one"),
         ("- a", "Make a new one, as your cluster's tool does it"),
-        ("apiVersion: v1\nkind: Config\n", "Set kubernetes.context"),
+        ("apiVersion: v1\nkind: Config\n", "Set the stack's kubernetes.context"),
     ],
 )
 def test_a_kubeconfig_s_faults_have_each_a_remedy(text: str | None, advice: str, tmp_path: Path) -> None:
@@ -109,3 +109,18 @@ def test_a_kubeconfig_s_faults_have_each_a_remedy(text: str | None, advice: str,
         load(KubeSource(), env={}, home=tmp_path, service_account=tmp_path / "no-account")
     assert fault.value.advice == advice
     assert not INTERNAL.search(str(fault.value))
+
+
+def test_an_option_is_named_by_the_command_that_has_it_alone(tmp_path: Path) -> None:
+    def advice(source: KubeSource) -> str | None:
+        with pytest.raises(KubeUnreachable) as fault:
+            load(source, env={}, home=tmp_path, service_account=tmp_path / "no-account")
+        return fault.value.advice
+
+    both = {"options": ("--kubeconfig", "--context")}
+    assert advice(kube_source(None, None)) == "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig"
+    assert advice(kube_source(None, None, **both)) == "Set $KUBECONFIG, or --kubeconfig"
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text("apiVersion: v1\nkind: Config\n")
+    assert advice(kube_source(None, "hpc")) == "Set the stack's kubernetes.context to one that it has"
+    assert advice(kube_source(None, "hpc", **both)) == "Set --context to one that it has"

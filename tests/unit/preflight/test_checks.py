@@ -16,6 +16,7 @@ from slinky_iac.preflight.facts import (
     PodFacts,
     Tried,
 )
+from slinky_iac.slurmrest.objects import Number
 from tests.made.pods import worker_pod
 from tests.made.slurm import cluster
 from tests.unit.preflight.made import (
@@ -78,6 +79,11 @@ def unready(for_s: int, trouble: str = "") -> Facts:
 
 METAL = tuple(node(f"metal-{number}") for number in range(1, 1026))
 """Nodes of an own slurm.conf, of which the stack names the first."""
+SAVING: dict[str, Any] = {
+    "SuspendProgram": "/opt/off",
+    "ResumeProgram": "/opt/on",
+    "SuspendTime": Number(set=True, number=300),
+}
 CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("cluster-name", conf(ClusterName="other"), PROBLEM, "name: other"),
     ("cluster-name", conf(ClusterName=None), UNKNOWN, ""),
@@ -86,6 +92,10 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("slurmctld-port", conf(SlurmctldPort=7000), PROBLEM, "port: 7000"),
     ("auth-type", conf(AuthType="auth/munge", CredType="cred/munge"), PROBLEM, "AuthType=auth/slurm"),
     ("auth-type", conf(AuthType=None), UNKNOWN, ""),
+    ("auth-type", conf(AuthType="slurm", CredType="auth/slurm"), FINE, ""),
+    ("auth-type", conf(AuthType="slurm", CredType="munge"), PROBLEM, "CredType=cred/slurm"),
+    ("auth-jwt", conf(AuthAltTypes=["munge", "jwt"]), FINE, ""),
+    ("auth-jwt", conf(AuthAltTypes=["munge"]), PROBLEM, "AuthAltTypes=munge,auth/jwt"),
     ("auth-jwt", conf(AuthAltTypes=[]), PROBLEM, "AuthAltTypes=auth/jwt"),
     ("auth-jwt", conf(AuthAltTypes=None), UNKNOWN, ""),
     ("use-client-ids", conf(AuthInfo="ttl=90"), WARNING, "AuthInfo=ttl=90,use_client_ids"),
@@ -105,10 +115,18 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("return-to-service", conf(ReturnToService=None), UNKNOWN, ""),
     ("gres-types", conf(GresTypes=["nic"]), PROBLEM, "GresTypes=nic,gpu"),
     ("gres-types", conf(GresTypes=None), UNKNOWN, ""),
+    ("power-saving", conf(**SAVING), PROBLEM, "SuspendExcStates=DYNAMIC_NORM"),
+    ("power-saving", conf(**SAVING | {"SuspendExcStates": ["DOWN"]}), PROBLEM, "SuspendExcStates=DOWN,DYNAMIC_NORM"),
+    ("power-saving", conf(**SAVING | {"SuspendExcStates": ["DOWN", "DYNAMIC_NORM"]}), FINE, ""),
+    ("power-saving", conf(**SAVING | {"SuspendExcParts": ["gpu"]}), FINE, ""),
+    ("power-saving", conf(**SAVING | {"SuspendExcNodes": ["gpu"]}), FINE, ""),
+    ("power-saving", conf(**SAVING | {"SuspendTime": Number(set=False, infinite=True)}), FINE, ""),
+    ("power-saving", conf(**SAVING | {"ResumeProgram": ""}), FINE, ""),
     ("slurm-uid", conf(SlurmUserId=64030), PROBLEM, "usermod -u 401 slurm"),
     ("slurm-uid", conf(SlurmUserId=None), UNKNOWN, "id -u slurm"),
     ("cgroup", conf(ProctrackType="proctrack/cgroup"), UNKNOWN, "IgnoreSystemd=yes"),
     ("cgroup", conf(TaskPlugin=["task/cgroup"]), UNKNOWN, "IgnoreSystemd=yes"),
+    ("cgroup", conf(TaskPlugin=["affinity", "cgroup"]), UNKNOWN, "IgnoreSystemd=yes"),
     ("cgroup", conf(TaskPlugin=None), UNKNOWN, ""),
     ("accounting", conf(AccountingStorageType=""), PROBLEM, "AccountingStorageHost=dbd.example.org"),
     ("accounting", conf(AccountingStoragePort=7819), PROBLEM, "port: 7819"),

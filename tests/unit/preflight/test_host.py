@@ -136,6 +136,11 @@ def test_before_the_first_up_the_host_answers_what_waits_for_slurmrestd() -> Non
         (answer(AuthType="auth/munge"), "auth-type", "are auth/munge and cred/slurm"),
         (answer(ClusterName="other"), "cluster-name", "is 'other', and the stack says 'lab'"),
         (answer(SlurmctldParameters="(null)"), "configless", "enable_configless"),
+        (
+            answer(SuspendProgram="/opt/off", ResumeProgram="/opt/on", SuspendTime="300 sec", SuspendExcStates="DOWN"),
+            "power-saving",
+            "pods of gpu that are idle for 300 s",
+        ),
         (answer(SlurmUser="slurm(64030)"), "slurm-uid", "is 64030 there"),
         (answer(slurm_key="0" * 64), "slurm-key", "slurmctld's host has another one, SHA256:AAAA"),
         (answer(jwt_key="0" * 64), "jwt-key", "slurmctld's host has another one, SHA256:AAAA"),

@@ -19,6 +19,7 @@ from slinky_iac.keys.catalogue import SLURM as SLURM_KEY
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import checks, expected, judged
 from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PodFacts, PodVerdict, Tried
+from slinky_iac.slurmrest.objects import Number
 from tests.stacks import minimal, outside
 from tests.unit.preflight.made import (
     CONF,
@@ -54,6 +55,7 @@ NAMES = {
     ),
     *(
         "max-node-count",
+        "power-saving",
         "select-type",
         "trial",
         "qos",
@@ -99,6 +101,9 @@ WRONG_CONF = type(CONF)(
     AccountingStorageType="",
     ProctrackType="proctrack/cgroup",
     TaskPlugin=[],
+    SuspendProgram="/opt/off",
+    ResumeProgram="/opt/on",
+    SuspendTime=Number(set=True, number=300),
 )
 WRONG = replace(
     FACTS,

@@ -213,3 +213,11 @@ def test_the_words_have_commands_whole_and_all_else_fits_a_terminal() -> None:
         assert ending in text.splitlines()[-1]
         others = [line for line in text.splitlines()[:-1] if line.strip() not in {c for s in plan.steps for c in s.commands}]
         assert max(len(line) for line in others) <= 100
+
+
+@pytest.mark.parametrize("data", [INSIDE, minimal(**EXISTING), NO_JWKS])
+def test_why_there_is_a_stop_is_said_before_its_steps_and_without_the_command_that_says_it(data: dict[str, Any]) -> None:
+    plan = plan_of(SLURM, facts(data))
+    words = " ".join(cli._words(plan, arguments("slurm", "--plan")).split())
+    assert words.index("a planned stop") < words.index("1. ")
+    assert "`--plan`" not in words[: words.index("1. ")]

@@ -109,7 +109,7 @@ def test_colours_are_for_terminals_that_want_them(env: dict[str, str], tty: bool
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"endpoints": ()}, "`pulumi up` makes the cluster"),
+        ({"endpoints": ()}, "`slinky preflight`; when it finds no problem, `pulumi up` makes the cluster"),
         ({"guards": {"fence": Guarded("broken", ("gone",))}}, "`pulumi up --refresh` makes the fence again"),
         ({"endpoints": (Endpoint("slurmctld", "x", "down"),)}, "A daemon is down'`: slurmctld doesn't answer"),
         ({"unknown": ("Slurm's nodes: no answer",)}, "`slinky preflight` says why"),

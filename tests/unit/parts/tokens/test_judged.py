@@ -20,6 +20,10 @@ JWT = ["auth/jwt"]
         (JWT, "userclaimfield=x", Judged("/state/jwt_hs256.key", by_default=True)),
         ([], "jwt_key=/a", Judged()),
         (["auth/munge"], "", Judged()),
+        (["munge", "jwt"], "jwt_key=/a", Judged("/a")),
+        (["jwt"], "", Judged("/state/jwt_hs256.key", by_default=True)),
+        (["JWT"], "jwt_key=/a", Judged()),
+        (["munge"], "jwt_key=/a", Judged()),
     ],
 )
 def test_which_tokens_a_slurmctld_takes(types: list[str], parameters: str, keys: Judged) -> None:
@@ -36,4 +40,12 @@ def test_which_tokens_a_slurmctld_takes(types: list[str], parameters: str, keys:
     ],
 )
 def test_a_line_to_paste_keeps_every_item_that_is_recorded(recorded: str, needed: str, line: str) -> None:
-    assert completed(recorded, needed) == line
+    assert completed("AuthAltParameters", recorded, needed) == line
+
+
+@pytest.mark.parametrize(
+    ("recorded", "line"),
+    [("", "auth/jwt"), ("munge", "munge,auth/jwt"), ("munge,jwt", "munge,jwt"), ("JWT", "JWT"), ("auth/jwt", "auth/jwt")],
+)
+def test_a_plugin_that_is_there_without_its_kind_is_not_named_twice(recorded: str, line: str) -> None:
+    assert completed("AuthAltTypes", recorded, "auth/jwt") == line

@@ -1,0 +1,157 @@
+"""Volumes of Slinky's pods and where they are mounted: beside what the image, Slurm, the operator and the program have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from posixpath import normpath
+from typing import Any, Final
+
+from slurm_rules.made import HARMLESS, Asked
+from slurm_rules.model import Resource
+
+_LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
+_OWN: Final = re.compile(
+    r"slurm-.*|slinky-.*|munge.*|statesave.*|run|sackd-dir|authsocket|authorized-keys|ssh-(?:config|host-keys)"
+    r"|sssd-(?:conf|given|own|state)"
+)
+"""The operator's and the program's own volumes: one of that name takes the place of it, or is merged into it.
+Source: slurm-operator internal/builder, ``…Volume``."""
+_FILES: Final = frozenset({"configMap", "secret", "projected"})
+"""Sources of which the cluster's namespace has the files, and no program of a node or of users writes them."""
+_CERTIFICATES: Final = re.compile(_LISTS["certificates"])
+_OF_USERS: Final = re.compile(r"/(?:home|homes|users)(?:/|$)")
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is like one of several patterns."""
+    return any(fnmatchcase(name, each) for each in patterns)
+
+
+def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
+    """What is wrong with a folder of a node in a pod."""
+    path = normpath("/" + str(folder).strip().lstrip("/"))
+    known = any(matches(path, (each, f"{each}/*")) for each in options["folders"])
+    return None if known else f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
+
+
+def volume(asked: Asked) -> str | None:
+    """A volume of a source that can do no harm, under a name of the site's own."""
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    name, sources = str(value.get("name")), [each for each in value if each != "name"]
+    if len(sources) != 1 or sources[0] not in _LISTS["sources"] or not isinstance(value[sources[0]], Mapping):
+        return f"is a volume of {', '.join(sources) or 'nothing'}"
+    source, body = sources[0], value[sources[0]]
+    if more := sorted(set(body) - set(_LISTS["sources"][source])):
+        return f"has {', '.join(more)}"
+    if _OWN.fullmatch(name):
+        return f"has the name {name}, of a volume that the operator or the program makes"
+    return _source(source, body, asked)
+
+
+def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
+    if source == "hostPath":
+        return folder_fault(body.get("path"), asked.options)
+    if source == "image":
+        asked.judging.images.append(("image.reference", str(body.get("reference"))))
+    faults = {
+        "projected": (
+            not all(_is_file(each, asked) for each in body.get("sources") or (None,)),
+            "has parts that aren't files of a ConfigMap or a Secret without a key",
+        ),
+        "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
+        "secret": (_is_key(body.get("secretName"), asked), "holds a key of the cluster"),
+        "csi": (not matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
+    }
+    wrong, text = faults.get(source, (False, ""))
+    return text if wrong else None
+
+
+_PARTS: Final = frozenset({"configMap", "secret", "downwardAPI"})
+
+
+def _is_file(part: object, asked: Asked) -> bool:
+    """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
+    known = isinstance(part, Mapping) and len(part) == 1 and part.keys() <= _PARTS
+    return known and not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+
+
+def _is_key(secret: object, asked: Asked) -> bool:
+    return secret in asked.judging.world.keys or "auth" in str(secret)
+
+
+def mount(asked: Asked) -> str | None:
+    """A mount beside what the image and Slurm have, never over it; of daemons with keys more strictly. To its ArchiveDir
+    slurmdbd writes what it purges; beside that, neither it nor its image has anything below /var/spool."""
+    if not isinstance(asked.value, Mapping) or (more := sorted(set(asked.value) - {*_MOUNT})):
+        return f"has {', '.join(more) if isinstance(asked.value, Mapping) else 'another shape'}"
+    if asked.value.get("mountPropagation") == "Bidirectional":
+        return "mounts on the node what it mounts (mountPropagation)"
+    name, path = str(asked.value.get("name")), _path(asked.value)
+    if _OWN.fullmatch(name):
+        return f"mounts {name}, a volume that the operator or the program makes"
+    of_jobs = asked.kind.endswith(("/NodeSet", "/LoginSet"))
+    free = [*_LISTS["usualMounts" if of_jobs else "ownMounts"]]
+    free += asked.judging.world.archives if asked.kind.endswith("/Accounting") else ()
+    top = path.split("/")[1]
+    if not top or (top in _LISTS["ownFolders"] and not matches(path, free) and not _beside(path, name, asked.resource)):
+        return f"covers {path}, where the image, or Slurm, has its files"
+    return None
+
+
+_MOUNT: Final = ("name", "mountPath", "readOnly", "subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly")
+
+
+def _path(mount: Mapping[str, Any]) -> str:
+    return normpath("/" + str(mount.get("mountPath")).lstrip("/"))
+
+
+def _beside(path: str, name: str, part: Resource | None) -> bool:
+    """Whether a mount adds certificates, or a folder of the pod's own to write temporary files."""
+    if part is None:
+        return False
+    own = path in _LISTS["temporary"] and name in _volumes(part, frozenset({"emptyDir"}))
+    return own or (bool(_CERTIFICATES.fullmatch(path)) and name in _volumes(part, _FILES))
+
+
+def _rows(part: Resource, *path: str) -> Iterator[Mapping[str, Any]]:
+    rows = part.peek("spec", *path)
+    return (each for each in (rows if isinstance(rows, list | tuple) else ()) if isinstance(each, Mapping))
+
+
+def _claims(part: Resource) -> set[object]:
+    return {(each.get("metadata") or {}).get("name") for each in _rows(part, "volumeClaimTemplates")}
+
+
+def _volumes(part: Resource, sources: frozenset[str]) -> set[object]:
+    """Names of the pod's volumes of these sources, without those that another volume or claim has, too."""
+    found = [(each.get("name"), each.keys() - {"name"} <= sources) for each in _rows(part, "template", "spec", "volumes")]
+    return {name for name, given in found if given} - {name for name, given in found if not given} - _claims(part)
+
+
+def believes(part: Resource) -> Callable[[str], bool]:
+    """Whether a file of slurmdbd's is one that a ConfigMap or a Secret has: its innermost mount is of one."""
+    mounts = {_path(each): each.get("name") for each in _rows(part, "slurmdbd", "volumeMounts")}
+    given = _volumes(part, _FILES)
+
+    def is_given(file: str) -> bool:
+        around = [each for each in mounts if file == each or file.startswith(f"{each}/")]
+        return file == normpath(file) and bool(around) and mounts[max(around, key=len)] in given
+
+    return is_given
+
+
+def claim(asked: Asked) -> str | None:
+    """The name of a claim that each pod gets one of: it is a volume's, too."""
+    return f"is {asked.value}, a volume that the operator or the program makes" if _OWN.fullmatch(str(asked.value)) else None
+
+
+def retention(asked: Asked) -> str | None:
+    """What becomes of the claims of a worker that goes: a disk of its own goes with it, files of users stay."""
+    if asked.resource is None or asked.value not in ("Retain", "Delete"):
+        return f"is {asked.value!s:.60}; it may be Retain, or Delete"
+    own = _claims(asked.resource)
+    found = [_path(each) for each in _rows(asked.resource, "slurmd", "volumeMounts") if each.get("name") in own]
+    kept = [each for each in found if _OF_USERS.search(each)]
+    return f"deletes {kept[0]}, files of users, with the worker" if kept and asked.value == "Delete" else None

@@ -1,0 +1,174 @@
+"""Rules of programs that slurm.conf names: whether the pods that run them have them, as far as a stack's file says it.
+
+In pods of slurmd /etc/slurm is the operator's volume with slurm.key alone: scripts come from slurmctld, by a name without a
+folder. In slurmctld's pod it has controller.configFiles, prolog and epilog. What an image has is known of none but Slinky's,
+which has no site's scripts; a volume or a hook of the container's may bring more. Sources: ``nodesetVolumes`` and
+``controllerVolumes`` of slurm-operator; fetch_config.c, prep_script_slurmd.c, task.c, ``_is_valid_path`` (read_config.c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes.pieces import listed
+from slinky_iac.config.raw import Raw
+from slinky_iac.config.rules.slurm_reach import RUNS, is_program, refusal
+from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm.refusals import Conf, spelt
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import Volume
+
+_ETC: Final = "/etc/slurm/"
+_SLINKY: Final = "ghcr.io/slinkyproject/"
+_EVERYWHERE: Final = frozenset({"/bin/true", "/bin/false", "/usr/bin/true", "/usr/bin/false"})
+"""Programs of every image (Debian's and Red Hat's coreutils)."""
+_AS_FILE: Final = "controller.configFiles, and its plain name here"
+_AS_PATH: Final = "controller.configFiles, and /etc/slurm/ with its name here"
+_MOUNTED: Final = "a volume that is mounted elsewhere (nodesets.<name>.volumes)"
+_NOT_RUN: Final = "it isn't run, and the log alone says so"
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What runs a program, what follows where it isn't there, and where a stack puts one."""
+
+    of_nodes: bool
+    follows: str
+    put: str
+
+
+def _of_nodes(follows: str, put: str = _MOUNTED) -> _Program:
+    return _Program(of_nodes=True, follows=follows, put=put)
+
+
+def _of_slurmctld(follows: str = _NOT_RUN) -> _Program:
+    return _Program(of_nodes=False, follows=follows, put=_AS_PATH)
+
+
+_PROGRAMS: Final[Mapping[str, _Program]] = {
+    "Prolog": _of_nodes("each node is drained at its first job", "controller.prolog, without this line"),
+    "Epilog": _of_nodes("each node is drained after its first job", "controller.epilog, without this line"),
+    "TaskProlog": _of_nodes("each task ends before its program starts", _AS_FILE),
+    "TaskEpilog": _of_nodes(_NOT_RUN, _AS_FILE),
+    "HealthCheckProgram": _of_nodes("no node is checked, and the log alone says so"),
+    "UnkillableStepProgram": _of_nodes(_NOT_RUN),
+    "RebootProgram": _of_nodes("`scontrol reboot` reboots nothing"),
+    "PrologSlurmctld": _of_slurmctld("each job is requeued, or ended, before it starts"),
+    "EpilogSlurmctld": _of_slurmctld(),
+    "ResvProlog": _of_slurmctld(),
+    "ResvEpilog": _of_slurmctld(),
+    "SuspendProgram": _of_slurmctld("power saving is off"),
+    "ResumeProgram": _of_slurmctld("power saving is off"),
+    "ResumeFailProgram": _of_slurmctld(),
+    "SlurmctldPrimaryOnProg": _of_slurmctld(),
+    "SlurmctldPrimaryOffProg": _of_slurmctld(),
+    "MailProg": _of_slurmctld("no mail is sent"),
+}
+
+
+def is_slinkys(image: str | None) -> bool:
+    """Whether an image is one of Slinky's, which have what they have."""
+    return image is None or image.startswith(_SLINKY)
+
+
+@dataclass(frozen=True)
+class _Pods:
+    """Pods of one kind: their setting, their image, and the folders of their volumes."""
+
+    path: str
+    image: str | None
+    raw: Raw
+    volumes: tuple[Volume, ...] = ()
+    files: frozenset[str] = frozenset()
+    """What the stack puts into /etc/slurm."""
+
+    def may_have(self, program: str) -> bool:
+        """Whether a file, a volume, the image or a hook may bring a program; never the image for /etc/slurm, which is a
+        volume, and read-only."""
+        places = [each.mount_path for each in self.volumes]
+        places += [str(each.get("mountPath")) for each in listed(self.raw.container, "volumeMounts")]
+        if any(f"{program}/".startswith(f"{place.rstrip('/')}/") for place in places):
+            return True
+        if program.startswith(_ETC):
+            return program.removeprefix(_ETC) in self.files
+        changed = {"lifecycle", "command", "args"} & self.raw.container.keys()
+        return program in _EVERYWHERE or not is_slinkys(self.image) or bool(changed)
+
+
+def _pods(config: StackConfig, program: _Program) -> Iterator[_Pods]:
+    if program.of_nodes:
+        for name, each in config.nodesets.items():
+            yield _Pods(f"nodesets.{name}", each.image or config.cluster.images.slurmd, each.raw, each.volumes)
+    elif config.slurmctld.pods:
+        slurmctld = config.slurmctld
+        files = frozenset({*slurmctld.config_files, *slurmctld.prolog, *slurmctld.epilog})
+        yield _Pods("slurmctld", config.cluster.images.slurmctld, config.controller.raw, files=files)
+
+
+def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    own = config.slurmctld.extra_conf
+    for name, program in _PROGRAMS.items():
+        key = spelt(own, name)
+        value = own.get(key, "").strip().strip('"')
+        if not value.startswith("/") or not is_program(name, value) or _never_run(name, own):
+            continue
+        path = value.partition(" ")[0]
+        lacking = [each.path for each in _pods(config, program) if not each.may_have(path)]
+        if not lacking:
+            continue
+        where = f"controller.extraConf.{key}"
+        pods = f"pods of {_some(lacking)}"
+        if path.startswith(_ETC):
+            has = "slurm.key alone" if program.of_nodes else "the stack's own files"
+            yield refusal(
+                where,
+                RUNS,
+                f"is {shown(value)}, which {pods} don't have: their /etc/slurm has {has}, and {program.follows}. Give the"
+                f" script in {program.put}",
+            )
+        else:
+            yield at(where).warning(
+                f"is {shown(value)}: the image of {pods} is Slinky's, which has no program of a site's. If it isn't there,"
+                f" {program.follows}. Give the script in {program.put}, or use an image of your own that has it; acknowledge"
+                " this if Slinky's has it",
+                id="program-not-in-image",
+            )
+
+
+def _never_run(name: str, own: Mapping[str, str]) -> bool:
+    """A check of nodes without an interval is said of elsewhere."""
+    return name == "HealthCheckProgram" and Conf(own)["HealthCheckInterval"] in ("", "0")
+
+
+def _some(names: list[str]) -> str:
+    shown_ = ", ".join(map(name_of, names[:3]))
+    return f"{shown_} and {len(names) - 3} more" if len(names) > 3 else shown_
+
+
+def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """PluginDir: a folder that an image lacks ends the daemon; with one that has other plugins it finds none."""
+    images = config.cluster.images
+    of_conf: list[str | None] = [images.slurmctld, images.slurmrestd]
+    of_conf += [each.image or images.slurmd for each in config.nodesets.values()]
+    of_conf += [each.image or images.login for each in config.logins.values()]
+    for section, own, users in (
+        ("controller", config.slurmctld.extra_conf, of_conf),
+        ("accounting", config.slurmdbd.extra_conf, [images.slurmdbd]),
+    ):
+        key = spelt(own, "PluginDir")
+        if key and is_program(key, own[key]) and any(map(is_slinkys, users)):
+            yield at(f"{section}.extraConf.{key}").error(
+                f"is {shown(own[key])}: each image knows its own folder of plugins, and this one line would be for all of"
+                f" them. {_without(section)} where an image has no such folder. Leave it out; with images of your own for"
+                " all daemons that read it, it may be set"
+            )
+
+
+def _without(section: str) -> str:
+    return "slurmctld refuses its whole file, and slurmd and commands end" if section == "controller" else "slurmdbd ends"
+
+
+RULES = (_there, _plugins)
