@@ -136,14 +136,17 @@ def _bounds(name: str, value: str, world: World) -> Iterator[str]:
         yield from _form(name, value, (_TABLE["free"][name], "another form than this parameter has"))
     elif name in _TABLE["permitted"]:
         without = {} if world.cgroups else _TABLE["withoutCgroups"]
+        if name in _TABLE["kept"] and _TABLE["kept"][name] not in value.split(","):
+            yield f"{name} is {value[:60]}, without {_TABLE['kept'][name]}, which pods need"
         yield from _form(name, value, without.get(name) or _TABLE["permitted"][name])
     else:
         yield f"{name} has no values that are known to do no harm"
 
 
 def _form(name: str, value: str, row: tuple[str, str]) -> Iterator[str]:
-    """Whether each part between commas is of a form."""
-    if not all(re.fullmatch(row[0], part.strip(), re.IGNORECASE) for part in value.split(",")):
+    """Whether each part between commas is of a form; Slurm passes over empty ones."""
+    parts = list(filter(None, map(str.strip, value.split(",")))) or [""]
+    if not all(re.fullmatch(row[0], part, re.IGNORECASE) for part in parts):
         yield f"{name} is {value[:60]}: {row[1]}"
 
 

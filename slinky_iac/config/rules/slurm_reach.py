@@ -115,7 +115,8 @@ def _least(key: str, text: str, value: str) -> Fault | None:
 
 def _form(key: str, value: str, form: str, harm: str) -> Fault | None:
     """What is wrong with a value of which each part between commas must be of a form."""
-    wrong = [part for part in map(str.strip, value.split(",")) if not re.fullmatch(form, part, re.IGNORECASE)]
+    items = list(filter(None, map(str.strip, value.split(",")))) or [""]  # Slurm passes over empty ones
+    wrong = [part for part in items if not re.fullmatch(form, part, re.IGNORECASE)]
     if not wrong:
         return None
     return SENDS if harm in (

@@ -21,6 +21,7 @@ from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
+from tests.unit.config.rule_cases_sites import SITES, SITES_SOUND, SITES_TOLD
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
@@ -30,7 +31,7 @@ RULES_OF_PARTS = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.p
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in RULES_OF_PARTS]
 """Each part has its own cases beside its tests: errors, and what is only told."""
 ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
-ERRORS += FILES + VALUES + SLURM + [case for each in OF_PARTS for case in each.CASES]
+ERRORS += FILES + VALUES + SLURM + SITES + [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
@@ -41,6 +42,7 @@ HINTS = (
     + FILES_TOLD
     + VALUES_TOLD
     + SLURM_TOLD
+    + SITES_TOLD
     + ADOPTED_TOLD
     + RAW_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
@@ -87,7 +89,9 @@ def test_all_errors_are_told_at_once() -> None:
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
 
 
-@pytest.mark.parametrize("data", (SOUND | RAW_SOUND | SLURM_SOUND).values(), ids=SOUND | RAW_SOUND | SLURM_SOUND)
+@pytest.mark.parametrize(
+    "data", (SOUND | RAW_SOUND | SLURM_SOUND | SITES_SOUND).values(), ids=SOUND | RAW_SOUND | SLURM_SOUND | SITES_SOUND
+)
 def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
     assert found(data, frozenset()) == []
 
