@@ -327,6 +327,7 @@ SITES_SOUND: dict[str, dict[str, Any]] = {
     "shares of Count on each of several nodes": shares(
         "AutoDetect=nvidia\nNodeName=gpu-0 Name=shard Count=32\nNodeName=gpu-1 Name=shard Count=64\n", "shard:32"
     ),
+    "a reason with blanks": minimal(external={"slurmdHosts": [{"name": "m", "config": {"Reason": "bad DIMM"}}]}),
     "namespaces whose base only begins as a folder does": minimal(
         **file("namespace.yaml", "defaults:\n  base_path: /local\n  dirs: /localscratch\n", **LINUX)
     ),

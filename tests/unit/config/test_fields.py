@@ -139,7 +139,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (
         fields.HostConf,
         [{"TRESWeights": "CPU=1.0,Mem=0.25G"}, {"CPUs": 64}],
-        [{"Reason": "a b"}, {"Reason": "'"}, {"Reason": "#"}, {"Reason": "\\"}, {"Reason": ""}],
+        [{"Feature": "a b"}, {"Reason": "'"}, {"Reason": "#"}, {"Reason": "\\"}, {"Reason": ""}],
     ),
     (
         fields.PartitionConf,
