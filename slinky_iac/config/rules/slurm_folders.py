@@ -16,6 +16,7 @@ from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules.slurm_files import pairs
 from slinky_iac.config.shown import shown
+from slinky_iac.config.slurm.reach import PURGES
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.slurm.words import TRUE
 from slinky_iac.config.stack import StackConfig
@@ -77,7 +78,8 @@ def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmdbd.extra_conf
     conf = Conf(own)
     value = conf.exact("ArchiveDir")
-    purged = [key for key in own if _ARCHIVED.fullmatch(key) and conf[key] in TRUE]
+    purges = any(key.lower().startswith("purge") or key.lower() in PURGES for key in own)
+    purged = [key for key in own if purges and _ARCHIVED.fullmatch(key) and conf[key] in TRUE]
     if purged and not value and config.slurmdbd.pods and not _mounted(PurePosixPath("/tmp"), config.accounting.raw):
         yield at(f"accounting.extraConf.{purged[0]}").error(
             "archives what slurmdbd purges, and there is no ArchiveDir: the archives are in /tmp of the pod, and go with it,"

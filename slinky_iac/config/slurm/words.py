@@ -48,6 +48,8 @@ _IN_CAPITALS: Final = ("propagateresourcelimits", "propagateresourcelimitsexcept
 """Their words are compared as they are written (``parse_rlimits``)."""
 _BY_BEGINNING: Final = ("suspendexcstates",)
 """Of each of their words the beginning counts (``parse_node_state_flag``)."""
+_OF_STATES: Final = ("healthchecknodestate", "suspendexcstates")
+"""Parameters whose words are states of nodes: such a word elsewhere wasn't meant for them."""
 _PLUGINS: Final = {
     "acctgatherenergytype": "acct_gather_energy",
     "acctgatherfilesystemtype": "acct_gather_filesystem",
@@ -161,7 +163,7 @@ class Words:
             return f"did you mean {like}?"
         spelt = {each.lower(): each for kind in _table().values() for each in kind["options of slurm.conf"]}
         if other := next(
-            (spelt[each] for each in self.options if each in spelt and option.lower() in self.options[each]), ""
+            (spelt[each] for each in spelt if each not in _OF_STATES and option.lower() in self.options.get(each, ())), ""
         ):
             return f"it is an option of {other}"
         known = sorted(self.options.get(key.lower(), ()))

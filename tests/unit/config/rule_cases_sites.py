@@ -253,6 +253,7 @@ SITES_TOLD = [
     ignored("PrologFlags", "RunInJob,Serial", ("Serial", "RunInJob"), "RunInJob"),
     ignored("MCSParameters", "ondemand", ("mcs/none",), None, MCSPlugin="mcs/none"),
     ignored("Licenses", "foo*4,bar", ("foo*4", "foo:4"), "foo:4,bar"),
+    ignored("PrivateData", "cloud", ("it reads accounts",), "jobs"),
     ignored("SuspendExcStates", "DOWN,IDLE", ("IDLE", "passes over"), "DOWN,MAINT"),
     partition("PreemptMode", "GANG", ("GANG",), None),
     partition("OverTimeLimit", "-5", ("below 0",), "5"),
@@ -326,6 +327,9 @@ SITES_SOUND: dict[str, dict[str, Any]] = {
     | file("gres.conf", "Name=qpu Count=1\n"),
     "shares of Count on each of several nodes": shares(
         "AutoDetect=nvidia\nNodeName=gpu-0 Name=shard Count=32\nNodeName=gpu-1 Name=shard Count=64\n", "shard:32"
+    ),
+    "archives of what nothing purges": merged(
+        merged(WITH_DATABASE, OF_OTHERS), {"accounting": {"extraConf": {"ArchiveJobs": "yes"}}}
     ),
     "a reason with blanks": minimal(external={"slurmdHosts": [{"name": "m", "config": {"Reason": "bad DIMM"}}]}),
     "namespaces whose base only begins as a folder does": minimal(
