@@ -180,8 +180,13 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
 def _libraries(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
         match = None if _LOADS.search(line) else _SPANK.match(line)
-        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or match[3])):
+        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or _beside(match[3]))):
             yield f"loads {line[:60]}, which isn't a library of the image"
+
+
+def _beside(path: str) -> str:
+    """What include names: without / at its beginning, it is beside plugstack.conf."""
+    return path if path.startswith("/") else f"/etc/slurm/{path}"
 
 
 def _is_device(path: str) -> bool:

@@ -31,7 +31,7 @@ _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _MONTH = re.compile(r"[0-9]{2}\.(0[1-9]|1[0-2])")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _HOST_VALUE = re.compile(r"[^\s'\"#\\]+")
-_REASON = re.compile(r"[^\s'\"#\\]+( +[^\s'\"#\\]+)*")
+_REASON = re.compile(r"[^\s='\"#\\]+( +[^\s='\"#\\]+)*")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
 _QUOTED = re.compile(r'"([^"]+)"')
@@ -225,7 +225,7 @@ _node_conf = _conf(
 _host_conf = _conf(
     _HOST_VALUE,
     "no blank, quote, '\\' or '#': it stands on a NodeName= line of slurm.conf, which is compared word by word. Reason alone"
-    " may have blanks between its words",
+    " may have blanks between its words, and no '='",
     {"reason": _REASON},
 )
 _partition_conf = _conf(

@@ -1,4 +1,4 @@
-"""Rules of what stands in helpers.conf and plugstack.conf: names of features, and plugins by a pattern.
+"""Rules of lines of helpers.conf and plugstack.conf: names of features, and plugins by a pattern.
 
 Source: ``_is_feature_valid`` and ``_handle_config_features`` of node_features_helpers.c, ``_spank_stack_process_line`` and
 ``_spank_conf_include`` of spank.c, which expands patterns for include alone.

@@ -144,7 +144,7 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
     elif name == "plugstack.conf":
         for number, line in enumerate(map(str.strip, text.splitlines()), 1):
             match = _SPANK.match(line)
-            if line and not line.startswith("#") and not (match and _of_image(match[1] or match[2])):
+            if line and not line.startswith("#") and not (match and _of_image(match[1] or _beside(match[2]))):
                 yield RUNS, f"loads on line {number} what isn't a library of the image"
     elif name.endswith((".conf", ".yaml", ".yml")):
         for number, line in enumerate(text.splitlines(), 1):
@@ -152,6 +152,11 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
             for key, value in _SET.findall(re.sub(permitted_files.COUNTED, r"\1", said)):
                 if words is None or (key in words and not words.fault(key, value.strip('"'))):
                     yield from _of_line(name, number, key, value.strip("\"'"))
+
+
+def _beside(path: str) -> str:
+    """What include names: without / at its beginning, it is beside plugstack.conf (``_spank_conf_include``)."""
+    return path if path.startswith("/") else f"{tables.CONF_FOLDER}/{path}"
 
 
 def _of_image(path: str) -> bool:

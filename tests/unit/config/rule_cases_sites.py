@@ -328,10 +328,12 @@ SITES_SOUND: dict[str, dict[str, Any]] = {
     "shares of Count on each of several nodes": shares(
         "AutoDetect=nvidia\nNodeName=gpu-0 Name=shard Count=32\nNodeName=gpu-1 Name=shard Count=64\n", "shard:32"
     ),
+    "plugins of a folder beside plugstack.conf": minimal(
+        **file("plugstack.conf", "include plugstack.conf.d/*.conf\ninclude /etc/slurm/plugstack.conf.d/*\n")
+    ),
     "archives of what nothing purges": merged(
         merged(WITH_DATABASE, OF_OTHERS), {"accounting": {"extraConf": {"ArchiveJobs": "yes"}}}
     ),
-    "a reason with blanks": minimal(external={"slurmdHosts": [{"name": "m", "config": {"Reason": "bad DIMM"}}]}),
     "namespaces whose base only begins as a folder does": minimal(
         **file("namespace.yaml", "defaults:\n  base_path: /local\n  dirs: /localscratch\n", **LINUX)
     ),
