@@ -120,11 +120,26 @@ VALUES: Final = {
 MANUAL: Final = "doc/man/man5/slurm.conf.5"
 PARSERS: Final = "src/plugins/data_parser/v*/parsers.c"
 PASSED_OVER: Final = {
+    "slurm.conf": {"HealthCheckNodeState": (CONF, "_health_node_state")},
     "gres.conf": {"Flags": ("src/interfaces/gres.c", "gres_flags_parse")},
     "NodeName": {"CpuBind": ("src/common/slurm_resource_info.c", "xlate_cpu_bind_str")},
     "PartitionName": {"CpuBind": ("src/common/slurm_resource_info.c", "xlate_cpu_bind_str")},
 }
-"""The same of other files and lines, with the function that compares each option."""
+"""The same with the function that compares each option, of other files and lines too."""
+ASKED: Final = ("slurm.conf", "slurmdbd.conf", "cgroup.conf")
+"""Files whose parameters one source file both names and asks for: what it names alone is read, and does nothing."""
+STATES: Final = (
+    "SuspendExcStates",
+    ("src/slurmctld/power_save.c", r"excludable_state_flags = ([^;]*);"),
+    (DEFS, r"node_state_flags\[\] = \{(.*?)\n\};"),
+)
+"""A parameter with words for states of nodes: where the code has those that it takes, and the word of each. It takes DOWN,
+which is none of these flags, too."""
+_RENAMED: Final = re.compile(r'"(\w+) (?:parameter )?has (?:been (?:renamed to|replaced with)|moved to) (\w+)')
+_DEFUNCT: Final = re.compile(r'The (\w+) option \\"(\w+)\\" is defunct')
+_UNASKED: Final = re.compile(r'\{\s*"\w+"\s*,\s*S_P_\w+\s*(?:,\s*_defunct_option\s*)?\}')
+"""A row of a table of parameters without a function that takes the value."""
+_OBSOLETE: Final = re.compile(r'"(\w+) option is obsolete')
 LIMITS: Final = ("src/common/slurm_rlimits_info.c", "PropagateResourceLimits")
 RESET: Final = "PriorityUsageResetPeriod"
 LOG_TIMES: Final = "LogTimeFormat"
@@ -168,12 +183,39 @@ def table(tree: Path) -> dict[str, Any]:
     found["options of slurm.conf"][LOG_TIMES] = " ".join(sorted(_compared(text[begins : text.index("xfree", begins)])))
     for kind, functions in PASSED_OVER.items():
         of_kind = {key: sorted(set(map(str.lower, _compared(_function(tree / f, n))))) for key, (f, n) in functions.items()}
-        found[f"options of {kind}"] = {key: " ".join(each) for key, each in of_kind.items()}
+        found.setdefault(f"options of {kind}", {}).update({key: " ".join(each) for key, each in of_kind.items()})
+    if states := _states(tree):
+        found["options of slurm.conf"][STATES[0]] = " ".join(states)
     for kind, fields in OPTIONS_OF.items():
         found[f"options of {kind}"] = {key: " ".join(sorted(_looked_for(code, field))) for key, field in fields.items()}
     found |= {file: _objects(tree, parsers) for file, parsers in YAML.items()}
     found["plugins"] = {kind: " ".join(names) for kind, names in plugins.items() if names}
+    unread = {file: " ".join(_unread(tree, file, _names(found[file]))) for file in ASKED}
+    found["unread"] = {file: names for file, names in unread.items() if names}
+    found["renamed"] = dict(_RENAMED.findall(text))
+    found["defunct options"] = dict(_DEFUNCT.findall(text))
     return found
+
+
+def _unread(tree: Path, file: str, names: Sequence[str]) -> Iterator[str]:
+    """Parameters that the code has in a table and nowhere asks for, and those that it calls obsolete."""
+    texts = [(tree / place).read_text() for place, _ in FILES[file] if (tree / place).exists()]
+    asked = "\n".join(_UNASKED.sub("", each) for each in texts)
+    obsolete = {name for each in texts for name in _OBSOLETE.findall(each)}
+    yield from (name for name in names if f'"{name}"' not in asked or name in obsolete)
+
+
+def _states(tree: Path) -> list[str]:
+    """Words of :data:`STATES`, in lower case; none where the code has another shape."""
+    (taken_in, taken), (words_in, words) = STATES[1:]
+    if not (tree / taken_in).exists():
+        return []
+    flags = re.search(taken, (tree / taken_in).read_text())
+    spelt = re.search(words, (tree / words_in).read_text(), re.DOTALL)
+    if flags is None or spelt is None:
+        raise SystemExit(f"{tree} has no states of nodes in {taken_in} and {words_in}: look where they went")
+    known = dict(re.findall(r'\{\s*(NODE_STATE_\w+),\s*"(\w+)"', spelt[1]))
+    return sorted({"down", *(known[each].lower() for each in re.findall(r"NODE_STATE_\w+", flags[1]) if each in known)})
 
 
 def _names(kinds: Mapping[str, str]) -> list[str]:

@@ -170,7 +170,6 @@ CONF = """
 - Licenses=a:1|b:2,c
 - Licenses=matlab:many
 - Licenses=matlab:5x
-! SlurmSchedLogLevel=1
 + SlurmSchedLogLevel=0
 - PreemptType=preempt/partition_priority
 - PriorityType=priority/multifctor

@@ -146,14 +146,17 @@ def _bounds(name: str, value: str, world: World) -> Iterator[str]:
         yield from _form(name, value, (_TABLE["free"][name], "another form than this parameter has"))
     elif name in _TABLE["permitted"]:
         without = {} if world.cgroups else _TABLE["withoutCgroups"]
+        if name in _TABLE["kept"] and _TABLE["kept"][name] not in value.split(","):
+            yield f"{name} is {value[:60]}, without {_TABLE['kept'][name]}, which pods need"
         yield from _form(name, value, without.get(name) or _TABLE["permitted"][name])
     else:
         yield f"{name} has no values that are known to do no harm"
 
 
 def _form(name: str, value: str, row: tuple[str, str]) -> Iterator[str]:
-    """Whether each part between commas is of a form."""
-    if not all(re.fullmatch(row[0], part.strip(), re.IGNORECASE) for part in value.split(",")):
+    """Whether each part between commas is of a form; Slurm passes over empty ones."""
+    parts = list(filter(None, map(str.strip, value.split(",")))) or [""]
+    if not all(re.fullmatch(row[0], part, re.IGNORECASE) for part in parts):
         yield f"{name} is {value[:60]}: {row[1]}"
 
 
@@ -187,8 +190,13 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
 def _libraries(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
         match = None if _LOADS.search(line) else _SPANK.match(line)
-        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or match[3])):
+        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or _beside(match[3]))):
             yield f"loads {line[:60]}, which isn't a library of the image"
+
+
+def _beside(path: str) -> str:
+    """What include names: without / at its beginning, it is beside plugstack.conf."""
+    return path if path.startswith("/") else f"/etc/slurm/{path}"
 
 
 def _is_device(path: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import date
 from ipaddress import ip_address
+from types import MappingProxyType
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _MONTH = re.compile(r"[0-9]{2}\.(0[1-9]|1[0-2])")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _HOST_VALUE = re.compile(r"[^\s'\"#\\]+")
+_REASON = re.compile(r"[^\s='\"#\\]+( +[^\s='\"#\\]+)*")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
 _QUOTED = re.compile(r'"([^"]+)"')
@@ -183,8 +185,11 @@ def _some(value: str) -> str:
     return value
 
 
-def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict[str, str]]:
-    """Parameters of a line of slurm.conf, with values that the line can hold."""
+def _conf(
+    allowed: re.Pattern[str], why: str, texts: Mapping[str, re.Pattern[str]] = MappingProxyType({})
+) -> Callable[[dict[str, str]], dict[str, str]]:
+    """Parameters of a line of slurm.conf, with values that the line can hold; ``texts``: what else parameters may be, by
+    their names in lower case."""
 
     def checked(value: dict[str, str]) -> dict[str, str]:
         for key in value:
@@ -193,7 +198,7 @@ def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict
                     f"got the key {name_of(key)}; slurm.conf parameters are letters and digits, for example Weight"
                 )
         for key, text in value.items():
-            if allowed.fullmatch(text) is None or not text.isprintable():
+            if texts.get(key.lower(), allowed).fullmatch(text) is None or not text.isprintable():
                 raise ValueError(f"{name_of(key)}: the value may hold {why}")
             if fault := _of_a_shell(text):
                 raise ValueError(f"{name_of(key)}: the value {fault}; no value of Slurm needs these, so remove them")
@@ -219,8 +224,9 @@ _node_conf = _conf(
 )
 _host_conf = _conf(
     _HOST_VALUE,
-    "no blank, quote, '\\' or '#': it stands on a NodeName= line of slurm.conf, which is compared word by word. For a text"
-    " write it with _ between its words",
+    "no blank, quote, '\\' or '#': it stands on a NodeName= line of slurm.conf, which is compared word by word. Reason alone"
+    " may have blanks between its words, and no '='",
+    {"reason": _REASON},
 )
 _partition_conf = _conf(
     _PARTITION_VALUE,

@@ -12,9 +12,10 @@ from typing import Final
 
 from slinky_iac.config.adopted import OWN_LINE, keeps_line
 from slinky_iac.config.sections import ExternalHost
-from slinky_iac.config.slurm.forms import item_name
+from slinky_iac.config.slurm.forms import completed, item_name
 from slinky_iac.config.slurm.node_gres import types_of
 from slinky_iac.config.slurm.node_groups import node_groups
+from slinky_iac.config.slurm.permitted import KEPT
 from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
@@ -68,7 +69,7 @@ def nodeset_lines(config: StackConfig) -> dict[str, str]:
 def controller_extra_conf(config: StackConfig) -> str:
     """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
     own = {**config.slurmctld.extra_conf} | inside_conf(config)
-    lines = [pair(key, value) for key, value in own.items()]
+    lines = [pair(key, _kept(key, value)) for key, value in own.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
@@ -82,6 +83,12 @@ def controller_extra_conf(config: StackConfig) -> str:
     lines.extend(line for name, line in nodeset_lines(config).items() if name in named)
     lines.extend(shared_partitions(config).values())
     return "\n".join(lines)
+
+
+def _kept(key: str, value: str) -> str:
+    """A value with the items that it must have: operators up to 1.1 write them on a line before, which doesn't count."""
+    kept = KEPT.get(key.lower())
+    return value if kept is None else completed(key, kept, value)
 
 
 def host_lines(config: StackConfig) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rules.slurm_files import lines_of, pairs
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm.gres import SHARED
+from slinky_iac.config.slurm.gres import SHARED, GresItem
 from slinky_iac.config.slurm.node_gres import GRES_CONF, types_of
 from slinky_iac.config.slurm.refusals import Conf
 from slinky_iac.config.stack import StackConfig
@@ -69,6 +69,13 @@ class Record:
         return 1 if "multiplefiles" in self.values else None if names is None else len(names)
 
     @property
+    def count(self) -> int:
+        """What it counts; 1, or the number of its files, where it doesn't say it."""
+        if item := GresItem.parse(f"{self.name}:{self.values.get('count', '')}"):
+            return item.count
+        return self.devices or 1
+
+    @property
     def shape(self) -> tuple[str, bool, bool]:
         """What all lines of its name and node have in common: the name, and whether there are files and a type."""
         return self.name, bool(self.file), "type" in self.values
@@ -89,7 +96,20 @@ def records_of(text: str) -> list[Record]:
 
 def finds_devices(text: str) -> bool:
     """Whether slurmd looks for devices itself by any line."""
-    return not {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
+    return not autodetects_of(text) <= _OFF
+
+
+def autodetects_of(text: str) -> set[str]:
+    """Each AutoDetect by which slurmd looks, in lower case: it passes over one in a line that begins with Name
+    (``_parse_gres_config``)."""
+    return {value for _, key, value in _autodetects(text) if key != "name"}
+
+
+def _autodetects(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, what the line begins with, and value of each AutoDetect, in lower case."""
+    for line, each in lines_of(text):
+        found = [(key.lower(), value.lower()) for _, key, value in pairs(each)]
+        yield from ((line, found[0][0], value) for key, value in found if key == "autodetect")
 
 
 def _of_one(record: Record) -> Iterator[str]:
@@ -219,6 +239,13 @@ def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"has GPUs without File on line {record.line}, and no AutoDetect: slurmd passes over them, and the node is"
                 " drained, as it has fewer than slurmctld expects. Add File, or the line AutoDetect=nvidia",
                 id="gpus-without-gres-conf",
+            )
+    for number, head, value in _autodetects(text):
+        if head == "name":
+            yield path.warning(
+                f"has AutoDetect={name_of(value)} on line {number}, which begins with Name: slurmd passes over it there."
+                " Write it on a line of its own, or behind NodeName at the beginning",
+                id="slurm-ignores",
             )
 
 

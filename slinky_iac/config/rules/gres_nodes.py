@@ -13,11 +13,18 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules import gres_conf as rules_gres_conf
-from slinky_iac.config.rules.gres_conf import Record, finds_devices, records_of
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.gres_conf import Record, autodetects_of, finds_devices, records_of
+from slinky_iac.config.rules.slurm_files import lines_of
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm import gres
-from slinky_iac.config.slurm.node_gres import GRES_CONF, autodetects, finds_others_alone, with_gpus
+from slinky_iac.config.slurm.node_gres import (
+    GRES_CONF,
+    autodetects,
+    by_node,
+    finds_others_alone,
+    lines_for,
+    with_gpus,
+)
 from slinky_iac.config.stack import StackConfig
 
 _PATH: Final = f"controller.configFiles.{GRES_CONF}"
@@ -82,7 +89,7 @@ def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     gpus = [each for each in records_of(text) if each.name == "gpu"]
     if any("nodename" in each.values and not _known_of(each, config) for each in gpus):
         return  # said of the line
-    given = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} - {"off"}
+    given = autodetects_of(text) - {"off"}
     for path in with_gpus(config):
         lines = [each for each in gpus if _is_for(each, path, config)]
         if any(each.file for each in lines) or (lines and not given):
@@ -93,7 +100,7 @@ def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         has = f"has AutoDetect={name_of(min(given))}, which finds none of" if given else "has no line for"
         yield at(_PATH).warning(
             f"{has} the GPUs of {path}: slurmd reports none, and slurmctld drains each such node. Write"
-            f" AutoDetect={asked[0] or 'nvidia'}, or lines with Name=gpu and File",
+            f" {lines_for(config, path)}",
             id="gpus-without-gres-conf",
         )
 
@@ -121,6 +128,23 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue
             expected = [each for each in gres.items(nodeset.slurmd_conf) if each.name == kind]
             yield from _differs(f"nodesets.{name}.gres", kind, expected, _per_type(lines, name))
+
+
+def _shares(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Fewer shares than a node has in Gres: slurmd adds the rest as a second line without File, over which it ends
+    (``_merge_gres2`` of gres.c, ``_build_shared_list`` of gres_c_s.c). Of what is only counted the rest is taken."""
+    records = records_of(config.slurmctld.config_files.get(GRES_CONF, ""))
+    for path, items in by_node(config).items():
+        for kind in sorted({each.name for each in items} & gres.SHARED):
+            lines = [each for each in records if each.name == kind and _is_for(each, path, config)]
+            hosts = {host for each in lines for host in each.hosts}
+            there = [sum(each.count for each in lines if not {host, ""}.isdisjoint(each.hosts)) for host in hosts]
+            wanted = _sum([each for each in items if each.name == kind])
+            if there and min(there) < wanted:
+                yield at(_PATH).error(
+                    f"has {min(there)} of {kind} for a node of {path}, which has {wanted}: slurmd ends over the rest, and no"
+                    f" job runs on such a node. Give lines with Name={kind} the sum {wanted} in Count"
+                )
 
 
 def _per_type(lines: list[Record], nodeset: str) -> Mapping[str, int]:
@@ -180,4 +204,4 @@ def _sum(items: list[gres.GresItem]) -> int:
     return sum(each.count for each in items)
 
 
-RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _unseen, _nodesets)
+RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _unseen, _nodesets, _shares)

@@ -1,6 +1,7 @@
 """Rules of job_container.conf and namespace.yaml: where slurmd keeps the folders that each job has for itself.
 
-Run on slurmd 26.05.5 and 25.11.7: without a base path a job saw the node's /tmp. Source: ``namespace_p_restore``,
+Run on slurmd 26.05.5 and 25.11.7: without a base path a job saw the node's /tmp. That a base path is none of the folders is
+read in the sources of both releases. Source: ``namespace_p_restore``,
 ``_is_plugin_disabled``, ``init_slurm_jc_conf`` and ``init_slurm_ns_conf`` of namespace/tmpfs and namespace/linux.
 """
 
@@ -20,8 +21,9 @@ _FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
 """Plugins of NamespaceType, and the file that each reads."""
 _DEFAULT: Final = "/tmp,/dev/shm"
 """Dirs where a file has none (``SLURM_TMPFS_DEF_DIRS``)."""
-_MAY_BE_BOTH: Final = (26, 5)
-"""First release whose slurmd starts with a base path that is one of the folders."""
+_BY_WORDS: Final = (26, 5)
+"""First release whose namespace/linux compares whole names of folders, and reads dir_confs; before, and in namespace/tmpfs
+always, it is their beginnings (``_check_basepath_not_dir``, ``init_slurm_jc_conf``)."""
 
 
 def _of_conf(text: str) -> Iterator[tuple[str, str]]:
@@ -31,17 +33,26 @@ def _of_conf(text: str) -> Iterator[tuple[str, str]]:
     yield from ((row["basepath"], row.get("dirs", common)) for row in rows if row.get("basepath"))
 
 
-def _of_yaml(value: object, dirs: str) -> Iterator[tuple[str, str]]:
-    """The same of each object with a base path, with the folders that the defaults have."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _of_yaml(each, dirs)
-    elif isinstance(value, Mapping):
-        own = value.get("dirs")
-        if isinstance(base := value.get("base_path"), str) and base:
-            yield base, own if isinstance(own, str) else dirs
-        for inner in value.values():
-            yield from _of_yaml(inner, dirs)
+def _of_yaml(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The same of the defaults, and of the options of each entry of nodes, which replace them one by one."""
+    defaults = _mapping(document.get("defaults"))
+    entries = document.get("node_confs")
+    nodes = [_mapping(_mapping(each).get("options")) for each in entries] if isinstance(entries, list) else []
+    for options in (defaults, *({**defaults, **each} for each in nodes)):
+        if isinstance(base := options.get("base_path"), str) and base:
+            yield base, _dirs(options)
+
+
+def _dirs(options: Mapping[str, object]) -> str:
+    """Folders by comma: those of dir_confs, where it is there, else of dirs."""
+    listed, dirs = options.get("dir_confs"), options.get("dirs")
+    if isinstance(listed, list) and listed:
+        return ",".join(str(_mapping(each).get("path", "")) for each in listed)
+    return dirs if isinstance(dirs, str) else _DEFAULT
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _pairs(file: str, text: str) -> list[tuple[str, str]] | None:
@@ -55,9 +66,12 @@ def _pairs(file: str, text: str) -> list[tuple[str, str]] | None:
         return None
     if not isinstance(document, Mapping):
         return None
-    defaults = document.get("defaults")
-    dirs = defaults.get("dirs") if isinstance(defaults, Mapping) else None
-    return list(_of_yaml(document, dirs if isinstance(dirs, str) else _DEFAULT))
+    return list(_of_yaml(document))
+
+
+def _in(folder: str, base: str, *, whole: bool) -> bool:
+    """Whether slurmd takes a folder for the base path, or one below."""
+    return folder.startswith(base) and (not whole or folder[len(base) :][:1] in ("", "/"))
 
 
 def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -69,6 +83,7 @@ def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if found is None:
         return
     path = at(f"controller.configFiles.{file}")
+    whole = file != "job_container.conf" and config.slurm_numbers >= _BY_WORDS
     key = "BasePath" if file == "job_container.conf" else "base_path"
     if not found:
         yield path.error(
@@ -83,7 +98,7 @@ def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"has {key} {name_of(base)}, which doesn't begin with /: slurmd takes no such folder, and jobs have none of"
                 " their own. Give the whole path"
             )
-        elif config.slurm_numbers < _MAY_BE_BOTH and any(each.strip().startswith(base) for each in dirs.split(",")):
+        elif any(_in(each, base, whole=whole) for each in dirs.split(",")):
             yield path.error(
                 f"has {key} {name_of(base)}, one of the folders that each job has for itself ({shown(dirs)}): slurmd"
                 " ends over it, and no job runs on such a node. Give another folder"

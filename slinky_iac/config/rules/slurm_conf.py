@@ -9,7 +9,7 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.operator import conf as operator_conf
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.quantities import mebibytes, whole_cpus
+from slinky_iac.config.quantities import amount, mebibytes, whole_cpus
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import refusals as slurm_refusals
 from slinky_iac.config.slurm import words as slurm_words
@@ -125,6 +125,12 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 def _beyond(path: str, nodeset: NodeSet) -> Iterator[Finding]:
     """More than the pod has: slurmd takes what its line says for the node's, and jobs share what is there."""
     memory, cpus = nodeset.resources.memory, nodeset.resources.cpus
+    if cpus is not None and amount(cpus) != (whole := whole_cpus(cpus)):
+        yield at(f"{path}.resources.cpus").warning(
+            f"is {name_of(str(cpus))}, of which slurmd counts {whole} CPU{'s' if whole > 1 else ''}: slurmctld would give"
+            f" jobs as many, and they share what there is. Set a whole number, as {whole}",
+            id="beyond-the-pod",
+        )
     limits = {name: (whole_cpus(cpus), "CPUs", "cpus") for name in ("cpus", "procs") if cpus is not None}
     limits |= {"realmemory": (mebibytes(memory), "MiB", "memory")} if memory is not None else {}
     for key, value in nodeset.extra_conf.items():
@@ -230,7 +236,9 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _switch(words: slurm_words.Words, key: str, value: str) -> str:
-    """What to write for yes and no where a number is taken, as for JobRequeue."""
+    """What to write for yes and no where a number is taken, as for JobRequeue. No word of a list stands for none."""
+    if words.unknown(key, value):
+        return ". Write one of these, or remove it"
     if words.fault(key, "YES") and not words.fault(key, "1") and value.lower() in slurm_words.SWITCH:
         return f". Write {1 if value.lower() in slurm_words.TRUE else 0}: it is a number, and no switch"
     return ""
@@ -257,6 +265,8 @@ def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Values that slurmctld refuses, alone, or beside what the operator and this program write."""
     for key, why in refused_parameters(config):
         yield at(f"controller.extraConf.{key}").error(why)
+    for key, why in slurm_refusals.refused_of_database(config.slurmdbd.extra_conf):
+        yield at(f"accounting.extraConf.{key}").error(why)
     for path, parameters in partition_parameters(config).items():
         for key, why in slurm_refusals.refused_of_partition(parameters):
             yield at(f"{path}.{key}").error(why)

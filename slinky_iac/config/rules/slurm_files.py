@@ -47,6 +47,8 @@ _NEEDED: Final = (
     ("NodeFeaturesPlugins", "helpers", ("helpers.conf",), "slurmctld ends"),
     ("TopologyPlugin", "tree", ("topology.conf", "topology.yaml"), "slurmctld ends"),
     ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+    ("TopologyPlugin", "ring", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+    ("TopologyPlugin", "torus3d", ("topology.yaml",), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
 _OF_SLURMD: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
@@ -64,7 +66,7 @@ _GATHERED: Final = (
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
-_UNITS: Final = {"tree": "SwitchName", "block": "BlockName"}
+_UNITS: Final = {"tree": "SwitchName", "block": "BlockName", "ring": "RingName"}
 """What topology.conf must name for a plugin: without one, slurmctld ends."""
 _FUNCTIONS: Final = {
     "job_submit.lua": ("slurm_job_submit", "slurm_job_modify"),

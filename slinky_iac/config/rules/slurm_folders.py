@@ -6,6 +6,7 @@ controller.c, ``slurmdbd_conf_load`` of slurmdbd/read_config.c.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
@@ -15,12 +16,17 @@ from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules.slurm_files import pairs
 from slinky_iac.config.shown import shown
+from slinky_iac.config.slurm.reach import PURGES
 from slinky_iac.config.slurm.refusals import Conf, spelt
+from slinky_iac.config.slurm.words import TRUE
 from slinky_iac.config.stack import StackConfig
 
 _OF_SLURM: Final = frozenset({"/var/log/slurm", "/var/spool/slurmctld", "/var/lib/slurm", "/tmp", "/var/tmp", "/dev"})
 """Folders of Slinky's images in which the user slurm may write."""
 _SLINKY: Final = "ghcr.io/slinkyproject/"
+_CONF: Final = "/etc/slurm/"
+_ARCHIVED: Final = re.compile(r"archive(?!dir$|script$)\w+", re.IGNORECASE)
+"""Parameters by which slurmdbd archives what it purges."""
 _HDF5: Final = "AcctGatherProfileType"
 
 
@@ -34,11 +40,16 @@ def _of_slinky(image: str | None) -> bool:
     return image is None or image.startswith(_SLINKY)
 
 
+def _mounted(place: PurePosixPath, raw: Raw) -> bool:
+    """Whether a place is in a volume that a raw piece mounts."""
+    places = [each.get("mountPath") for each in listed(raw.container, "volumeMounts")]
+    inside = {str(place), *map(str, place.parents)}
+    return not inside.isdisjoint(str(each).rstrip("/") for each in places)
+
+
 def _writable(folder: PurePosixPath, raw: Raw) -> bool:
     """Whether a folder is slurm's in the image, or in a volume that a raw piece mounts."""
-    places = [each.get("mountPath") for each in listed(raw.container, "volumeMounts")]
-    inside = {str(folder), *map(str, folder.parents)}
-    return str(folder) in _OF_SLURM or not inside.isdisjoint(str(each).rstrip("/") for each in places)
+    return str(folder) in _OF_SLURM or _mounted(folder, raw)
 
 
 def _logs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -63,9 +74,18 @@ def _logs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """slurmdbd's folder of archives."""
+    """slurmdbd's folder of archives. Without ArchiveDir it is /tmp (``DEFAULT_SLURMDBD_ARCHIVE_DIR``)."""
     own = config.slurmdbd.extra_conf
-    value = Conf(own).exact("ArchiveDir")
+    conf = Conf(own)
+    value = conf.exact("ArchiveDir")
+    purges = any(key.lower().startswith("purge") or key.lower() in PURGES for key in own)
+    purged = [key for key in own if purges and _ARCHIVED.fullmatch(key) and conf[key] in TRUE]
+    if purged and not value and config.slurmdbd.pods and not _mounted(PurePosixPath("/tmp"), config.accounting.raw):
+        yield at(f"accounting.extraConf.{purged[0]}").error(
+            "archives what slurmdbd purges, and there is no ArchiveDir: the archives are in /tmp of the pod, and go with it,"
+            " when the database has their records no more. Set ArchiveDir, and mount a volume there"
+            " (accounting.raw.pod.volumes and accounting.raw.container.volumeMounts)"
+        )
     if not value.startswith("/") or not _of_slinky(config.cluster.images.slurmdbd):
         return
     if not _writable(PurePosixPath(value), config.accounting.raw):
@@ -73,6 +93,21 @@ def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"is {shown(value)}, which slurmdbd's image doesn't have: slurmdbd ends over it at its start. Add a volume that"
             " is mounted there (accounting.raw.pod.volumes and accounting.raw.container.volumeMounts), which also keeps the"
             " archives when the pod goes"
+        )
+
+
+def _archive_script(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A script that slurmdbd looks for when it starts (``slurmdbd_conf_load``). /etc/slurm of its pod has slurmdbd.conf and
+    keys alone, whatever the image has there."""
+    own, raw = config.slurmdbd.extra_conf, config.accounting.raw
+    value = Conf(own).exact("ArchiveScript").partition(" ")[0]
+    lacking = _of_slinky(config.cluster.images.slurmdbd) or value.startswith(_CONF)
+    if value.startswith("/") and config.slurmdbd.pods and lacking and not _mounted(PurePosixPath(value), raw):
+        yield at(f"accounting.extraConf.{_key(own, 'ArchiveScript')}").error(
+            f"is {shown(value)}, which slurmdbd's pod doesn't have: slurmdbd ends over it at its start, and slurmctld waits"
+            " for it. Mount it from a volume (accounting.raw.pod.volumes, with defaultMode 0555 for a ConfigMap, and"
+            " accounting.raw.container.volumeMounts), or set cluster.images.slurmdbd to an image of yours that has it"
+            " elsewhere than in /etc/slurm"
         )
 
 
@@ -87,4 +122,4 @@ def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_logs, _archive, _profiles)
+RULES = (_logs, _archive, _archive_script, _profiles)

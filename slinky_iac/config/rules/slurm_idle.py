@@ -31,6 +31,11 @@ _OF_BASIC: Final = ("0", "", "none")
 """Values by which a parameter asks for nothing."""
 _PORTS: Final = re.compile(r"ports=0*([1-9][0-9]{0,9})-([0-9]{1,10})(?![0-9])")
 _LISTS: Final = ("AllowAccounts", "AllowGroups", "AllowQos", "DenyAccounts", "DenyQos")
+_NAMES: Final = (
+    *("BcastExclude", "CpuFreqGovernors", "GresTypes", "HealthCheckNodeState", "MetricsAuthUsers", "SuspendExcParts"),
+    "SuspendExcStates",
+)
+"""The same of slurm.conf, whose items are compared whole."""
 _BLANK: Final = re.compile(r"\s,|,\s|^\s|\s$")
 _CHECK: Final = "HealthCheckProgram"
 _ONCE: Final = ("start_only", "reboot_only")
@@ -115,6 +120,18 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
+def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The same of slurm.conf: of ``gpu, nic`` the second type is `` nic``, which no node has (``gres_init``)."""
+    own = config.slurmctld.extra_conf
+    for name in _NAMES:
+        key = spelt(own, name)
+        if key and _BLANK.search(own[key]):
+            yield at(f"controller.extraConf.{key}").error(
+                "has a blank beside a comma or at an end, which Slurm takes for a part of the word: there is no such one,"
+                " so what it says is lost, without a word or with a line in the log. Write a,b"
+            )
+
+
 def _health(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmctld.extra_conf
     conf = Conf(own)
@@ -137,4 +154,4 @@ def _route(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_without_database, _basic, _limits, _mpi, _partitions, _health, _route)
+RULES = (_without_database, _basic, _limits, _mpi, _partitions, _names, _health, _route)

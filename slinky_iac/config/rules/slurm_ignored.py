@@ -13,12 +13,15 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules import node_sizes as rules_node_sizes
+from slinky_iac.config.rules import plugin_files as rules_plugin_files
 from slinky_iac.config.rules import private_folders as rules_private_folders
 from slinky_iac.config.rules import slurm_idle as rules_slurm_idle
 from slinky_iac.config.rules import slurm_replaced as rules_slurm_replaced
 from slinky_iac.config.rules import slurm_values as rules_slurm_values
 from slinky_iac.config.rules.slurm_files import pairs
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm import words as slurm_words
+from slinky_iac.config.slurm.reach import ELSEWHERE
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.slurm.times import minutes
 from slinky_iac.config.stack import StackConfig
@@ -28,12 +31,10 @@ _LOADED: Final = {
     "cli_filter.lua": ("CliFilterPlugins", ("lua",), "lua"),
     "burst_buffer.lua": ("BurstBufferType", ("lua",), "burst_buffer/lua"),
     "helpers.conf": ("NodeFeaturesPlugins", ("helpers",), "helpers"),
-    "topology.conf": ("TopologyPlugin", ("tree", "block"), "topology/tree"),
+    "topology.conf": ("TopologyPlugin", ("tree", "block", "ring"), "topology/tree"),
     "job_container.conf": ("NamespaceType", ("tmpfs",), "namespace/tmpfs"),
 }
 """Files that a plugin alone reads: the parameter, names of plugins, and the value that loads one."""
-_DEFUNCT: Final = frozenset({"corespecplugin", "extsensorsfreq", "extsensorstype", "getenvtimeout"})
-"""Parameters of slurm.conf in lower case that do nothing but write a line in the log."""
 _RANGE: Final = re.compile(r"(\d{1,9})-(\d{1,9})")
 _WHOLE: Final = re.compile(r"\d{1,9}")
 
@@ -54,17 +55,26 @@ def _unloaded(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _defunct(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Names that Slurm reads and does nothing with."""
-    said = "does nothing in this release of Slurm, which only writes a line in its log. Remove it"
-    own = config.slurmctld.extra_conf
+    """Names that Slurm reads and does nothing with, and those that it has renamed."""
+    said = "does nothing in this release of Slurm, which writes a line in its log at most. Remove it"
+    own, release = config.slurmctld.extra_conf, config.slurm_release
+    conf = Conf(own)
     for key in own:
-        if key.lower() in _DEFUNCT:
+        low = key.lower()
+        if low in ELSEWHERE:
+            continue  # refused, with what to do
+        if slurm_words.is_unread(key, "slurm.conf", release):
             yield at(f"controller.extraConf.{key}").warning(said, id="slurm-ignores")
-    if Conf(own).has("CommunicationParameters", "noaddrcache"):
-        path = at(f"controller.extraConf.{spelt(own, 'CommunicationParameters')}")
-        yield path.warning(f"has NoAddrCache, which {said}", id="slurm-ignores")
+        elif instead := slurm_words.renamed(key, release):
+            yield at(f"controller.extraConf.{key}").warning(
+                f"is an old name, which Slurm still reads, with a line in its log at each start: what it says belongs to"
+                f" {instead}",
+                id="slurm-ignores",
+            )
+        elif (option := slurm_words.defunct_option(key, release)) and conf.has(key, option.lower()):
+            yield at(f"controller.extraConf.{key}").warning(f"has {option}, which {said}", id="slurm-ignores")
     for line, key, _value in pairs(config.slurmctld.config_files.get("cgroup.conf", "")):
-        if key.lower() == "cgroupautomount":
+        if slurm_words.is_unread(key, "cgroup.conf", release):
             path = at("controller.configFiles.cgroup.conf")
             yield path.warning(f"has {name_of(key)} on line {line}, which {said}", id="slurm-ignores")
 
@@ -84,7 +94,12 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, parameters in partition_parameters(config).items():
         conf = Conf(parameters)
         least, most = conf["MinNodes"], conf["MaxNodes"]
-        if _WHOLE.fullmatch(least) and _WHOLE.fullmatch(most) and int(least) > int(most):
+        if _WHOLE.fullmatch(most) and not int(most):
+            yield at(f"{path}.{spelt(parameters, 'MaxNodes')}").error(
+                "is 0, and each job has a node at least: no job would run in this partition. Remove it, or set 1 or more; to"
+                " close a partition set State: DOWN"
+            )
+        elif _WHOLE.fullmatch(least) and _WHOLE.fullmatch(most) and int(least) > int(most):
             yield at(f"{path}.{spelt(parameters, 'MinNodes')}").error(
                 f"is {int(least)}, above MaxNodes={int(most)}: no job would run in this partition. Set MinNodes to"
                 f" {int(most)} or less"
@@ -105,4 +120,5 @@ RULES = (
     *rules_slurm_idle.RULES,
     *rules_node_sizes.RULES,
     *rules_private_folders.RULES,
+    *rules_plugin_files.RULES,
 )

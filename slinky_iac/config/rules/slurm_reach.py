@@ -120,7 +120,8 @@ def _least(key: str, text: str, value: str) -> Fault | None:
 
 def _form(key: str, value: str, form: str, harm: str) -> Fault | None:
     """What is wrong with a value of which each part between commas must be of a form."""
-    wrong = [part for part in map(str.strip, value.split(",")) if not re.fullmatch(form, part, re.IGNORECASE)]
+    items = list(filter(None, map(str.strip, value.split(",")))) or [""]  # Slurm passes over empty ones
+    wrong = [part for part in items if not re.fullmatch(form, part, re.IGNORECASE)]
     if not wrong:
         return None
     return SENDS if harm in (
@@ -148,7 +149,7 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
     elif name == "plugstack.conf":
         for number, line in enumerate(map(str.strip, text.splitlines()), 1):
             match = _SPANK.match(line)
-            if line and not line.startswith("#") and not (match and _of_image(match[1] or match[2])):
+            if line and not line.startswith("#") and not (match and _of_image(match[1] or _beside(match[2]))):
                 yield RUNS, f"loads on line {number} what isn't a library of the image"
     elif name.endswith((".conf", ".yaml", ".yml")):
         for number, line in enumerate(text.splitlines(), 1):
@@ -156,6 +157,11 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
             for key, value in _SET.findall(re.sub(permitted_files.COUNTED, r"\1", said)):
                 if words is None or (key in words and not words.fault(key, value.strip('"'))):
                     yield from _of_line(name, number, key, value.strip("\"'"))
+
+
+def _beside(path: str) -> str:
+    """What include names: without / at its beginning, it is beside plugstack.conf (``_spank_conf_include``)."""
+    return path if path.startswith("/") else f"{tables.CONF_FOLDER}/{path}"
 
 
 def _of_image(path: str) -> bool:

@@ -20,7 +20,7 @@ from slinky_iac.config.rules.slurm_files import lines_of, pairs
 from slinky_iac.config.rules.yaml_files import unread
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
-from slinky_iac.config.slurm.refusals import Conf
+from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
@@ -31,6 +31,8 @@ _OF_ANY: Final = frozenset({"cluster_default", "topology"})
 """Names of a topology beside the one of its kind."""
 _WITH_NODES: Final = {"tree": ("switches", "switch"), "block": ("blocks", "block"), "ring": ("rings", "ring")}
 """Kinds of topology.yaml: the list of their units, and what names one."""
+_HEADS: Final = {"tree": "switchname", "block": "blockname", "ring": "ringname"}
+"""Plugins that read topology.conf, and what names a unit there."""
 _ENDS: Final = "slurmctld ends over it at its start"
 _STARTS: Final = "At its start slurmctld ends over another"
 _MOST_LEVELS: Final = 16
@@ -122,7 +124,7 @@ def _conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """topology.conf, which is read where there is no topology.yaml."""
     files = config.slurmctld.config_files
     plugin = Conf(config.slurmctld.extra_conf)["TopologyPlugin"].rpartition("/")[2]
-    if _CONF not in files or _YAML in files or plugin not in ("tree", "block"):
+    if _CONF not in files or _YAML in files or plugin not in _HEADS:
         return
     rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
     where = at(f"controller.configFiles.{_CONF}")
@@ -130,6 +132,9 @@ def _conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         units = [Unit(r["switchname"], r.get("nodes", ""), r.get("switches", "")) for r in rows if "switchname" in r]
         both = [each.name for each in units if each.nodes and each.children]
         faults = [f"has switch {name_of(each)} with nodes and switches" for each in both] or list(_of_switches(units))
+    elif plugin == "ring":
+        units = [Unit(r["ringname"], r.get("nodes", "")) for r in rows if "ringname" in r]
+        faults = list(_of_both("ring", units))
     else:
         units = [Unit(r["blockname"], r.get("nodes", "")) for r in rows if "blockname" in r]
         texts = next((r["blocksizes"].split(",") for r in rows if "blocksizes" in r), None)
@@ -156,6 +161,24 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield from _said(path, _of_topologies(entries, _hosts(config), slurm_words.objects(config.slurm_release, _YAML)))
     for said in (*unread(entries, config.slurm_release, _YAML), *_twice(entries)):
         yield path.error(f"{said} (topology.yaml(5))")
+
+
+def _unread_plugin(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Where there is topology.yaml slurmctld asks TopologyPlugin no more (``topology_g_init``)."""
+    own = config.slurmctld.extra_conf
+    plugin = Conf(own)["TopologyPlugin"].rpartition("/")[2]
+    try:
+        found = safe_yaml.read(config.slurmctld.config_files.get(_YAML, ""))
+    except safe_yaml.NotYamlError:
+        return
+    entries = found if isinstance(found, list) else [found]
+    kinds = {key for each in entries if isinstance(each, Mapping) for key in each} - _OF_ANY
+    if plugin and kinds and plugin not in kinds:
+        yield at(f"controller.extraConf.{spelt(own, 'TopologyPlugin')}").warning(
+            f"has no effect: topology.yaml is there, which says {', '.join(sorted(map(name_of, kinds)))}, and slurmctld goes"
+            " by it alone. Remove it, or write the file for this plugin",
+            id="slurm-ignores",
+        )
 
 
 def _twice(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -260,9 +283,9 @@ def _topologies(config: StackConfig) -> Iterator[tuple[str, list[Unit]]]:
             for kind, (word, name) in _WITH_NODES.items():
                 inner = each.get(kind) if isinstance(each, Mapping) else None
                 yield _YAML, _units(inner, word, name)
-    elif _CONF in files and plugin in ("tree", "block"):
+    elif _CONF in files and plugin in _HEADS:
         rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
-        head = "switchname" if plugin == "tree" else "blockname"
+        head = _HEADS[plugin]
         yield _CONF, [Unit(each[head], each.get("nodes", "")) for each in rows if head in each]
 
 
@@ -293,4 +316,4 @@ def _members(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     )
 
 
-RULES = (_conf, _yaml, _named, _members)
+RULES = (_conf, _yaml, _unread_plugin, _named, _members)

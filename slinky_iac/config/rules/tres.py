@@ -15,7 +15,7 @@ from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import gres
 from slinky_iac.config.slurm import words as slurm_words
-from slinky_iac.config.slurm.node_gres import by_node, lacks_gres_conf, outside_line, types_of, with_gpus
+from slinky_iac.config.slurm.node_gres import by_node, lacks_gres_conf, lines_for, outside_line, types_of, with_gpus
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
@@ -139,9 +139,10 @@ def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """GPUs that no slurmd finds (gres.c: count reported lower than configured)."""
     if lacks_gres_conf(config):
-        yield at(with_gpus(config)[0]).warning(
-            "has GPUs, and slurmctld has no gres.conf: slurmd finds none of them, and the node is drained. Set"
-            " controller.configFiles: {gres.conf: AutoDetect=nvidia}, or the lines of your devices",
+        path = with_gpus(config)[0]
+        yield at(path).warning(
+            "has GPUs, and slurmctld has no gres.conf: slurmd finds none of them, and the node is drained. Add gres.conf to"
+            f" controller.configFiles, with {lines_for(config, path)}",
             id="gpus-without-gres-conf",
         )
 

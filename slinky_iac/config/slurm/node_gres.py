@@ -8,7 +8,7 @@ from slinky_iac.config.slurm.gres import SHARED, GresItem, items
 from slinky_iac.config.stack import StackConfig
 
 GRES_CONF: Final = "gres.conf"
-_AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi"}
+_AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi", "aws.amazon.com": "nrt"}
 """How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
 _SAME: Final = {"nvml": "nvidia"}
 """AutoDetect that finds the same devices by a library of the vendor's."""
@@ -53,13 +53,24 @@ def vendors(config: StackConfig) -> set[str]:
 
 
 def autodetects(config: StackConfig, path: str) -> set[str]:
-    """The same of the nodes of one setting; none for hosts, of which that isn't known."""
-    return {
+    """The same of the nodes of one setting; none for hosts, of which that isn't known. Beside GPUs that are known, others
+    are devices of a network or the like."""
+    asked = {
         _AUTODETECT.get(resource.partition("/")[0], "")
         for name, nodeset in config.nodesets.items()
         if f"nodesets.{name}.gres" == path
         for resource in nodeset.resources.extended
     }
+    return asked - {""} or asked
+
+
+def lines_for(config: StackConfig, path: str) -> str:
+    """What gres.conf needs for the GPUs of one setting, in words."""
+    named = "lines with Name=gpu and File"
+    asked = autodetects(config, path)
+    if asked and not asked - {""}:
+        return f"{named}, one for the devices of each node: no AutoDetect finds them"
+    return f"AutoDetect={min(asked - {''}, default='nvidia')}, or {named}"
 
 
 def finds_others_alone(wanted: str, given: set[str]) -> bool:

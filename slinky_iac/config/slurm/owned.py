@@ -9,7 +9,6 @@ from slinky_iac.config.findings import NOTHING, use
 
 _AUTH: Final = {
     "authtype": f"{NOTHING}it is always auth/slurm: with another one a daemon could accept anyone as root",
-    "authinfo": f"{NOTHING}it is use_client_ids, and no other option can be added",
     "authalttypes": f"{NOTHING}it is always auth/jwt, for the tokens of drains and users",
     "authaltparameters": f"{NOTHING}it follows from keys.tokens and identity.oidc",
 }
@@ -38,6 +37,7 @@ OWNED: Final[Mapping[str, str]] = {
 
 OWNED_BY_DATABASE: Final[Mapping[str, str]] = {
     **_AUTH,
+    "authinfo": f"{NOTHING}it is use_client_ids, and slurmdbd makes no credentials of jobs",
     "dbdaddr": f"{NOTHING}slurmdbd is in one pod, which others reach by its Service",
     "dbdhost": f"{NOTHING}it is always slurmdbd's pod",
     "dbdport": f"{NOTHING}it is always 6819",

@@ -71,8 +71,12 @@ _MORE: Final = r"node_reg_mem_percent=(?!(100|\d{1,2})(\.\d{1,9})?$)"
 _MEMORY: Final = r"0|unlimited|6[4-9]|[7-9]\d|[1-9]\d{2,11}"
 SENT: Final = "data of jobs and users may leave the cluster"
 PERMITTED: Final = {
-    "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
+    "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all|1|2", "jobs go past limits, or into no accounts"),
     "accountingstorageparameters": (r"max_step_records=\d+", "slurmctld goes past the stack's slurmdbd"),
+    "authinfo": (
+        r"use_client_ids|cred_expire=([6-9]\d|[1-9]\d{2,3})",
+        "pods can't speak to daemons, or jobs of slow nodes don't begin",
+    ),
     "acctgatherprofiletype": ("(acct_gather_profile/)?(none|hdf5)", SENT),
     "bcastexclude": (r"none|/[\w./+-]{1,200}", "sbcast doesn't leave out the folder that is meant"),
     "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
@@ -99,7 +103,7 @@ PERMITTED: Final = {
         "every salloc runs it",
     ),
     "jobacctgatherparams": (rf"(?!overmemorykill)(?:{TEXT})", "jobs are ended over memory that they did not use"),
-    "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup)", "memory and time of jobs aren't counted"),
+    "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup|none)", "memory and time of jobs aren't counted"),
     "jobcomptype": ("(jobcomp/)?(none|filetxt)", SENT),
     "maxarraysize": (
         r"[1-9]\d{3,5}|[1-3]\d{6}",
@@ -125,7 +129,7 @@ PERMITTED: Final = {
         "users run programs, end reservations, records of jobs are dropped, nodes are drained, or can't connect",
     ),
     "slurmdparameters": (
-        rf"(?!config_overrides|{FEW})(?:{TEXT})",
+        rf"(?!.*config_override|{FEW})(?:{TEXT})",
         "jobs are given memory and processors that the pods lack, or slurmd doesn't answer",
     ),
     "slurmdport": ("6818", "slurmctld finds no pod: all listen at 6818"),
@@ -135,6 +139,8 @@ PERMITTED: Final = {
     "tlstype": ("(tls/)?(none|s2n)", SENT),
 }
 """Parameters of which some values do harm: each part between commas is of this form, else what stands beside it happens."""
+KEPT: Final = {"authinfo": "use_client_ids"}
+"""Items that a parameter must have, since pods need them: where a stack sets it, they are added to what it says."""
 WITHOUT_CGROUPS: Final = {
     "proctracktype": ("(proctrack/)?linuxproc", PERMITTED["proctracktype"][1]),
     "taskplugin": ("(task/)?(none|affinity)", PERMITTED["taskplugin"][1]),
@@ -227,6 +233,7 @@ ALLOWED: Final[dict[str, str]] = {
     files.RUNTIME[0]: _RUNTIMES,
     files.OCI["runtimekill"][0]: f"{_RUNTIMES}, or kill -s SIGNAL %p",
     "accountingstorageparameters": "max_step_records=NUMBER",
+    "authinfo": "use_client_ids, which is always there, and cred_expire=SECONDS from 60 to 9999",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
     "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
@@ -273,6 +280,7 @@ def table() -> dict[str, object]:
     return {
         "free": FREE,
         "permitted": _rows(PERMITTED),
+        "kept": KEPT,
         "withoutCgroups": _rows(WITHOUT_CGROUPS),
         "partition": _rows(PARTITION),
         "node": _rows(NODE),

@@ -41,7 +41,8 @@ unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir p
 SENT: Final = _words("prolog epilog taskprolog taskepilog")
 """Of these, the ones whose plain name is a file beside slurm.conf, which slurmctld sends to nodes without one.
 Source: Slurm, src/common/fetch_config.c (new_config_response), src/slurmd/slurmd/slurmd.c (_read_config)."""
-PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
+CONF_FOLDER: Final = "/etc/slurm"
+PROGRAM_FOLDERS: Final = (CONF_FOLDER, "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
 """Where an image has its programs and libraries."""
 ARGUMENTS: Final = r"-{1,2}[a-zA-Z][a-zA-Z-]{0,40}|now|reboot|\+?\d{1,4}"
 """What a program may be given: options without values, as RebootProgram has them; no path, and no host."""

@@ -109,7 +109,6 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("AccountingStoreJobComment", lambda c: bool(c["AccountingStoreJobComment"]), "was removed from Slurm: use AccountingStoreFlags=job_comment"),
     ("SallocDefaultCommand", lambda c: bool(c["SallocDefaultCommand"]), "was removed from Slurm: use LaunchParameters=use_interactive_step"),
     ("Licenses", lambda c: re.search(r"\s|[:=](?![0-9]*([,;|]|\Z))|\|.*[,;]|[,;].*\|", c["Licenses"]) is not None, "takes names by comma, or all by |, without blanks, each with :COUNT or without, as matlab:50,ansys"),
-    ("SlurmSchedLogLevel", lambda c: c["SlurmSchedLogLevel"] not in ("", "0") and not c["SlurmSchedLogFile"], "needs a SlurmSchedLogFile beside it"),
     ("FirstJobId", lambda c: c["FirstJobId"] == "0", "is 0, and must be 1 or more"),
     ("MaxJobCount", lambda c: c["MaxJobCount"] == "0", "is 0, and must be 1000 or more"),
     ("MaxStepCount", lambda c: c["MaxStepCount"] == "0", "is 0, and must be 1000 or more"),
@@ -123,7 +122,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_submit_line_size", _LONGEST_LINE), f"has a max_submit_line_size above {_LONGEST_LINE}, the most: lower it"),
     ("SchedulerParameters", lambda c: "max_job_bf=" in c["SchedulerParameters"] and "bf_max_job_test=" not in c["SchedulerParameters"] and c["SchedulerType"] != "sched/builtin", "has max_job_bf, which sched/backfill has no more: write bf_max_job_test in its place"),
 )  # fmt: skip
-"""Rows about slurm.conf."""
+"""Rows about slurm.conf. SlurmSchedLogLevel has none: every operator writes the SlurmSchedLogFile that it needs."""
 
 _SHARED: Final = "takes NO, EXCLUSIVE, YES or FORCE, the last two with :COUNT or without"
 _OF_PARTITION: Final[tuple[Row, ...]] = (
@@ -172,9 +171,21 @@ def refused_of_partition(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield from _found(_OF_PARTITION, Conf(own), own)
 
 
-def _found(rows: tuple[Row, ...], conf: Conf, own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+_OF_DATABASE: Final = ("CommunicationParameters",)
+"""Parameters of which slurmdbd refuses what slurmctld does (``slurmdbd_conf_load`` of slurmdbd/read_config.c)."""
+
+
+def refused_of_database(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The same for slurmdbd.conf."""
+    rows = tuple(row for row in REFUSED if row[0] in _OF_DATABASE)
+    yield from _found(rows, Conf(own), own, daemon="slurmdbd")
+
+
+def _found(
+    rows: tuple[Row, ...], conf: Conf, own: Mapping[str, str], daemon: str = "slurmctld"
+) -> Iterator[tuple[str, str]]:
     names = {key.lower(): key for key in own}
     for parameter, when, why in rows:
         key = names.get(parameter.lower())
         if key is not None and when(conf):
-            yield key, f"{why}. slurmctld refuses its whole file over it"
+            yield key, f"{why}. {daemon} refuses its whole file over it"

@@ -47,6 +47,10 @@ _LEVELS: Final = frozenset(
 )
 _IN_CAPITALS: Final = ("propagateresourcelimits", "propagateresourcelimitsexcept")
 """Their words are compared as they are written (``parse_rlimits``)."""
+_BY_BEGINNING: Final = ("suspendexcstates",)
+"""Of each of their words the beginning counts (``parse_node_state_flag``)."""
+_OF_STATES: Final = ("healthchecknodestate", "suspendexcstates")
+"""Parameters whose words are states of nodes: such a word elsewhere wasn't meant for them."""
 _PLUGINS: Final = {
     "acctgatherenergytype": "acct_gather_energy",
     "acctgatherfilesystemtype": "acct_gather_filesystem",
@@ -90,6 +94,11 @@ _MAY_BE_NONE: Final = frozenset(
     | {"jobcomp", "mcs", "mpi", "namespace", "site_factor", "switch", "task", "topology"}
 )
 """Kinds of which ``none``, in both forms, stands for no plugin."""
+_REPLACED: Final = {
+    "acct_gather_energy": ("rsmi", "gpu"),
+    "acct_gather_interconnect": ("infiniband", "interconnect"),
+}
+"""What Slurm writes in the place of an old name, before it loads a plugin of this kind (``xstrsubstituteall``)."""
 _OTHERS: Final = {
     "mpi": frozenset({"openmpi", "mpi/openmpi"}),
     "namespace": frozenset({"job_container/none", "job_container/tmpfs"}),
@@ -142,6 +151,8 @@ class Words:
         """The options of a value that the daemon doesn't know, and passes over; none for a parameter without such a list."""
         known = self.options.get(key.lower())
         named = [each.strip().partition("=")[0] for each in value.split(",")] if known else []
+        if key.lower() in _BY_BEGINNING:
+            return tuple(each for each in named if each and not _begins(each.lower(), known or frozenset()))
         return tuple(each for each in named if each and not each.isdigit() and each.lower() not in (known or ()))
 
     def like(self, key: str, option: str) -> str:
@@ -155,7 +166,7 @@ class Words:
             return f"did you mean {like}?"
         spelt = {each.lower(): each for kind in _table().values() for each in kind["options of slurm.conf"]}
         if other := next(
-            (spelt[each] for each in self.options if each in spelt and option.lower() in self.options[each]), ""
+            (spelt[each] for each in spelt if each not in _OF_STATES and option.lower() in self.options.get(each, ())), ""
         ):
             return f"it is an option of {other}"
         known = sorted(self.options.get(key.lower(), ()))
@@ -180,7 +191,9 @@ class Words:
         taken = {f"{kind}/{each}" for each in (none if kind in _ADDED else known | none)} | _OTHERS.get(kind, frozenset())
         taken |= none if kind in _WHOLE else known | none
         versions = [each for each in value.split(",") if kind == "mpi" and _PMIX.fullmatch(each)]
-        lacking = [each for each in value.split(",") if each and each not in taken and each not in versions]
+        old, new = _REPLACED.get(kind, (kind, kind))
+        named = [each.replace(old, new) for each in value.split(",")]
+        lacking = [each for each in named if each and each not in taken and each not in versions]
         before = "" if kind in _ADDED else f"{kind}/"
         return ", ".join(f"{before}{each}" for each in sorted(known)) if known and lacking else ""
 
@@ -189,6 +202,10 @@ class Words:
         kind = _PLUGINS.get(key.lower(), "")
         is_twice = kind in _ADDED and value.startswith(f"{kind}/") and value not in _OTHERS[kind] | {f"{kind}/none"}
         return f"{kind}/{value}" if is_twice else ""
+
+
+def _begins(word: str, known: frozenset[str]) -> bool:
+    return any(word.startswith(each) or each.startswith(word) for each in known)
 
 
 def _number(text: str, bits: int) -> str:
@@ -259,6 +276,25 @@ def since(key: str, release: str, file: str, place: str) -> str:
     """The first release after ``release`` that reads a name in an object of ``file``; empty where none does."""
     later = [each for each in sorted(_table(), key=release_numbers) if release_numbers(each) > release_numbers(release)]
     return next((each for each in later if key in objects(each, file).get(place, ())), "")
+
+
+def _folded(release: str, kind: str) -> dict[str, str]:
+    return {key.lower(): value for key, value in _of_release(release)[kind].items()}
+
+
+def is_unread(key: str, file: str, release: str) -> bool:
+    """Whether ``release`` has a parameter in its table of ``file``, and nowhere asks for it."""
+    return key.lower() in _of_release(release)["unread"].get(file, "").lower().split()
+
+
+def renamed(key: str, release: str) -> str:
+    """What has taken the place of a parameter of slurm.conf that ``release`` still reads; empty where nothing has."""
+    return _folded(release, "renamed").get(key.lower(), "")
+
+
+def defunct_option(key: str, release: str) -> str:
+    """The option of a parameter of slurm.conf that ``release`` knows and does nothing with; empty where there is none."""
+    return _folded(release, "defunct options").get(key.lower(), "")
 
 
 def is_known(key: str, file: str) -> bool:

@@ -138,8 +138,8 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     ),
     (
         fields.HostConf,
-        [{"TRESWeights": "CPU=1.0,Mem=0.25G"}, {"CPUs": 64}],
-        [{"Reason": "a b"}, {"Reason": "'"}, {"Reason": "#"}, {"Reason": "\\"}, {"Reason": ""}],
+        [{"TRESWeights": "CPU=1.0,Mem=0.25G"}, {"CPUs": 64}, {"Reason": "bad DIMM"}],
+        [{"Feature": "a b"}, {"Reason": "see Port=1"}, {"Reason": "'"}, {"Reason": "#"}, {"Reason": "\\"}, {"Reason": ""}],
     ),
     (
         fields.PartitionConf,

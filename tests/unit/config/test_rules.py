@@ -23,6 +23,7 @@ from tests.unit.config.rule_cases_programs import PROGRAMS, PROGRAMS_SOUND, PROG
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND
+from tests.unit.config.rule_cases_sites import SITES, SITES_SOUND, SITES_TOLD
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
@@ -32,7 +33,7 @@ RULES_OF_PARTS = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.p
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in RULES_OF_PARTS]
 """Each part has its own cases beside its tests: errors, and what is only told."""
 ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
-ERRORS += RELEASES + PROGRAMS + FILES + VALUES + SLURM + [case for each in OF_PARTS for case in each.CASES]
+ERRORS += RELEASES + PROGRAMS + FILES + VALUES + SLURM + SITES + [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
@@ -44,6 +45,7 @@ HINTS = (
     + FILES_TOLD
     + VALUES_TOLD
     + SLURM_TOLD
+    + SITES_TOLD
     + ADOPTED_TOLD
     + RAW_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
@@ -90,7 +92,7 @@ def test_all_errors_are_told_at_once() -> None:
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
 
 
-SOUNDS = SOUND | RAW_SOUND | SLURM_SOUND | PROGRAMS_SOUND
+SOUNDS = SOUND | RAW_SOUND | SLURM_SOUND | PROGRAMS_SOUND | SITES_SOUND
 
 
 @pytest.mark.parametrize("data", SOUNDS.values(), ids=SOUNDS)

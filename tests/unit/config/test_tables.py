@@ -81,6 +81,15 @@ def test_every_parameter_of_a_release_is_in_the_table(release: str) -> None:
     objects = {file: [len(table[file][name].split()) for name in sorted(table[file])] for file in slurm_table.YAML}
     assert objects == OBJECTS[release]
     assert [len(table["options of slurm.conf"][key].split()) for key in slurm_table.OPTIONS] == OPTIONS[release]
+    states = {key: len(table["options of slurm.conf"][key].split()) for key in ("HealthCheckNodeState", "SuspendExcStates")}
+    assert states == {"HealthCheckNodeState": {"25.11": 7, "26.05": 8}[release], "SuspendExcStates": 12}
+    assert {file: len(names.split()) for file, names in table["unread"].items()} == {"cgroup.conf": 4, "slurm.conf": 11}
+    assert table["renamed"] == {
+        "JobContainerType": "NamespaceType",
+        "KeepAliveTime": "CommunicationParameters",
+        "SbcastParameters": "BcastParameters",
+    }
+    assert table["defunct options"] == {"CommunicationParameters": "NoAddrCache", "SlurmctldParameters": "cloud_reg_addrs"}
     assert len(table["options of gres.conf"]["Flags"].split()) == {"25.11": 9, "26.05": 10}[release]
     assert {"sched": "backfill builtin", "preempt": "partition_prio qos"}.items() <= TABLE[release]["plugins"].items()
 
@@ -139,6 +148,10 @@ static int part(void)
 {
 \tstatic s_p_options_t _partition_options[] = { {"Nodes", S_P_STRING}, {NULL} };
 \tstatic s_p_options_t _nodename_options[] = { {"CPUs", S_P_UINT16}, {NULL} };
+\ts_p_get_string(&t, "ClusterName", hashtbl);
+\ts_p_get_uint16(&t, "JobRequeue", hashtbl);
+\terror("Old has been renamed to New. Please update your configuration.");
+\terror("The SlurmctldParameters option \\"gone\\" is defunct, please remove it.");
 \tif (s_p_get_string(&t, "LogTimeFormat", hashtbl)) {
 \t\tif (xstrcasestr(t, "iso8601_ms")) a();
 \t\txfree(t);
@@ -150,6 +163,10 @@ static int part(void)
 static int _validate_accounting_storage_enforce(char *s)
 {
 \tif (!xstrcasecmp(tok, "All")) a();
+}
+static uint16_t _health_node_state(char *s)
+{
+\tif (!xstrcasecmp(token, "ANY")) a();
 }
 extern int debug_str2flags(const char *f)
 {
@@ -180,7 +197,13 @@ extern uint16_t log_string2num(const char *m)
 extern int parse_part_enforce_type(char *m)
 {
 }
+static const node_state_flags_t node_state_flags[] = {
+\t{ NODE_STATE_CLOUD, "CLOUD" },
+\t{ NODE_STATE_DRAIN, "DRAIN" },
+\t{ NODE_STATE_FAIL, "FAIL" },
+};
 """,
+    "src/slurmctld/power_save.c": "\tuint32_t excludable_state_flags = NODE_STATE_CLOUD |\n\t\tNODE_STATE_DRAIN;\n",
     "src/common/slurm_rlimits_info.c": '{ RLIMIT_CPU,      "CPU", NOT_SET },\n',
     "src/slurmdbd/read_config.c": 's_p_options_t options[] = {\n{"DbdPort", S_P_UINT16},\n{NULL} };\n',
     "src/interfaces/cgroup.c": 's_p_options_t options[] = {\n{"MaxRAMPercent", S_P_FLOAT},\n{NULL} };\n',
@@ -232,10 +255,15 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
     assert found["topology.yaml"] == {"": "flat topology"}
     options = {key: each for key, each in found["options of slurm.conf"].items() if each}
     assert options == {
+        "HealthCheckNodeState": "any",
         "LogTimeFormat": "iso8601_ms",
         "PriorityFlags": "max_tres",
         "SchedulerParameters": "bf_interval bf_window boot defer depth prio retry",
+        "SuspendExcStates": "cloud down drain",
     }
+    assert found["unread"] == {"cgroup.conf": "MaxRAMPercent", "slurm.conf": "UsePAM", "slurmdbd.conf": "DbdPort"}
+    assert found["renamed"] == {"Old": "New"}
+    assert found["defunct options"] == {"SlurmctldParameters": "gone"}
     assert found["values of slurm.conf"]["SchedulerParameters"] == (
         "bf_interval=1..9,-1 bf_window=1..43200 boot=time defer depth=.. prio=max|min retry=1.."
     )

@@ -184,3 +184,10 @@ def test_what_is_required_is_what_an_external_slurmctld_is_told() -> None:
     config = load(outside(nodesets=NODESETS))
     told = dict(line.split("=", 1) for line in outside_slurm_conf(config).splitlines() if not line.startswith("#"))
     assert [told[each.key] for each, _ in required(config)] == [value for _, value in required(config)]
+
+
+@pytest.mark.parametrize(("given", "line"), [("cred_expire=300", 0), ("use_client_ids,cred_expire=300", 0), (None, 1)])
+def test_what_pods_need_of_a_parameter_is_added_to_what_a_stack_says(given: str | None, line: int) -> None:
+    config = load(minimal(controller={"extraConf": {} if given is None else {"AuthInfo": given}}))
+    expected = ["AuthInfo=use_client_ids,cred_expire=300", "ReturnToService=2"]
+    assert controller_extra_conf(config).splitlines() == expected[line:]
