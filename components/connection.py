@@ -106,7 +106,7 @@ class Component(pulumi.ComponentResource):
             """Of what isn't there, which name is meant. Raises AttributeError."""
             near = "" if name.startswith("_") else closest(name, (each for each in dir(self) if not each.startswith("_")))
             meant = f"; did you mean {near}?" if near else ""
-            raise AttributeError(f"{type(self).__name__} has no attribute {name}{meant}", name=name, obj=self)
+            raise AttributeError(f"{name} isn't an attribute of this resource{meant}", name=name, obj=self)
 
     def register_outputs(self, outputs: Mapping[str, Any]) -> None:
         """What the state has of the component."""

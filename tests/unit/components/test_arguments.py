@@ -205,7 +205,7 @@ def test_an_attribute_of_a_cluster_that_is_not_there_is_named_with_the_one_that_
 
     with configured({}, KEYS):
         run(built)
-    assert said == ["HybridCluster has no attribute slurmdJoin; did you mean slurmd_join?"]
+    assert said == ["slurmdJoin isn't an attribute of this resource; did you mean slurmd_join?"]
 
 
 @pytest.mark.parametrize(

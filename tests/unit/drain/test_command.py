@@ -150,7 +150,7 @@ def test_a_machine_without_a_pod_is_free_and_one_that_is_not_known_is_not(
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [
-        (Nodes("k-1", "k-2"), "the cluster has no Kubernetes node k-9, so no job was looked for. Did you mean k-"),
+        (Nodes("k-19", "k-2"), "the cluster has no Kubernetes node k-9, so no job was looked for. Did you mean k-"),
         (Nodes("worker"), "the cluster has no Kubernetes node k-9, so no job was looked for. `kubectl get nodes`"),
         (Nodes(forbidden=True), "k-9: no pod of these NodeSets is there, and this account may not list Kubernetes nodes"),
     ],
