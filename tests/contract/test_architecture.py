@@ -106,7 +106,7 @@ _PARTS = {
     "parts.settings": "addresses config.base hostlist keys names",
     "config": (
         "addresses config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases safe_yaml"
-        " selection"
+        " selection text"
     ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
@@ -116,7 +116,7 @@ _PARTS = {
     "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
-    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection",
+    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection text",
     "drain": "cluster node_demand engine errors hostlist keys kube names releases slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
