@@ -274,7 +274,7 @@ NARROW = {
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/config/reading/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml"},
+    "slinky_iac/config/reading/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml", "text"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
