@@ -332,6 +332,30 @@ def marks(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Faul
 def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     yield from pods(volume.get("spec"), "spec", options)
     yield from names(volume.get("spec"), "spec", world)
+    if volume.text("spec", "storageClassName") in world.classes - {""}:
+        yield from _forgets(volume.get("spec"), "spec")
+
+
+def _storage_class(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from names(found.get("parameters"), "parameters", world)
+    default = found.peek("metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
+    if found.in_cluster_name in world.classes or (default and "" in world.classes):
+        yield from _forgets(found.get())
+
+
+def _forgets(value: object, root: str = "") -> Iterator[Fault]:
+    """Where slurmctld's state, or a database, would be in a node's memory, and end with its next boot."""
+    for path, text in texts(value, root):
+        if not path.startswith("metadata.name") and _IN_MEMORY.search(text):
+            yield Fault(
+                path, f"keeps slurmctld's state, or a database, in memory or in a folder that a boot empties: {text[:60]}"
+            )
+
+
+_IN_MEMORY: Final = re.compile(
+    r"(?i)(?<![\w/.-])/(?:run|var/run|dev/shm|tmp|var/tmp)(?![\w.-])|(?<![a-z])(?:tmpfs|ramfs|ram-?disk|zram|brd|memory)(?![a-z])"
+)
+"""Source: file-hierarchy(7), tmpfiles.d(5)."""
 
 
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
@@ -377,6 +401,7 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
 
 _BY_KIND: Final[Mapping[str, Callable[[Resource, World, Mapping[str, Any]], Iterator[Fault]]]] = {
     "/Node": _node,
+    "storage.k8s.io/StorageClass": _storage_class,
     "nfd.k8s-sigs.io/NodeFeatureRule": lambda rule, _, options: marks(rule.get("spec"), "spec", options),
     "/PersistentVolume": _volume,
     "scheduling.k8s.io/PriorityClass": _priority,

@@ -117,6 +117,8 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
         yield f"{name} isn't a parameter that this release reads"
     elif name in _TABLE["elsewhere"]:
         yield f"{name} gives another host data, or its word"
+    elif name == "archivescript":
+        yield f"{name} runs {value} in the place of slurmdbd's own archives, and its image has none that keeps what is purged"
     elif name in _TABLE["programs"]:
         program, *arguments = value.split(" ")
         sent = name in _TABLE["sent"] and program in world.scripts
