@@ -13,6 +13,10 @@ from slurm_rules.model import UNKNOWN, Resource, Stack, hidden_paths
 _OF_MUCH: Final = ("pulumi:", "tls:")
 """Sources of which one output is a key and others are none: another stack's, and a pair of keys."""
 
+_FINGERPRINTS: Final = ("metadata.annotations.slinky-iac/jwt-key",)
+"""What the program writes of a key: a hash, by whose change the operator makes tokens with the new key. Once it is known,
+it is searched for the key itself."""
+
 
 @lru_cache(maxsize=64)
 def _held(stack: Stack) -> tuple[Mapping[str, str], frozenset[str]]:
@@ -34,6 +38,8 @@ def key_flows(resource: Resource, stack: Stack) -> Iterator[Fault]:
     if resource.is_a("", "Secret"):
         return  # `keys-not-in-clear` judges copies
     for path, why in hidden_paths(resource.props) if makers else ():
+        if resource.is_slinky and path in _FINGERPRINTS:
+            continue
         direct = stack.sources(resource, path.split(".", 1)[0].split("[", 1)[0])
         found = [makers[urn] for urn in sorted(_through(direct, secrets, stack) & makers.keys())]
         if why is UNKNOWN and (found or (direct and direct <= secrets)):

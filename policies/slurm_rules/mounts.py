@@ -87,8 +87,9 @@ _PARTS: Final = frozenset({"configMap", "secret", "downwardAPI"})
 
 def _is_file(part: object, asked: Asked) -> bool:
     """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
-    known = isinstance(part, Mapping) and len(part) == 1 and part.keys() <= _PARTS
-    return known and not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+    if not isinstance(part, Mapping) or len(part) != 1 or not part.keys() <= _PARTS:
+        return False
+    return not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
 
 
 def _is_key(secret: object, asked: Asked) -> bool:

@@ -16,6 +16,7 @@ from slurm_rules.people import people_faults
 from slurm_rules.rights import as_kubernetes, harm
 from slurm_rules.secret_text import words_of
 from slurm_rules.spaces import asks_others, brought, confined, filters_others, foreign, spared, stays
+from slurm_rules.storage import forgets
 from slurm_rules.world import World
 
 ADMISSION: Final = "admissionregistration.k8s.io"
@@ -333,29 +334,14 @@ def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Itera
     yield from pods(volume.get("spec"), "spec", options)
     yield from names(volume.get("spec"), "spec", world)
     if volume.text("spec", "storageClassName") in world.classes - {""}:
-        yield from _forgets(volume.get("spec"), "spec")
+        yield from forgets(volume.get("spec"), "spec")
 
 
 def _storage_class(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
     yield from names(found.get("parameters"), "parameters", world)
     default = found.peek("metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
     if found.in_cluster_name in world.classes or (default and "" in world.classes):
-        yield from _forgets(found.get())
-
-
-def _forgets(value: object, root: str = "") -> Iterator[Fault]:
-    """Where slurmctld's state, or a database, would be in a node's memory, and end with its next boot."""
-    for path, text in texts(value, root):
-        if not path.startswith("metadata.name") and _IN_MEMORY.search(text):
-            yield Fault(
-                path, f"keeps slurmctld's state, or a database, in memory or in a folder that a boot empties: {text[:60]}"
-            )
-
-
-_IN_MEMORY: Final = re.compile(
-    r"(?i)(?<![\w/.-])/(?:run|var/run|dev/shm|tmp|var/tmp)(?![\w.-])|(?<![a-z])(?:tmpfs|ramfs|ram-?disk|zram|brd|memory)(?![a-z])"
-)
-"""Source: file-hierarchy(7), tmpfiles.d(5)."""
+        yield from forgets(found.get())
 
 
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:

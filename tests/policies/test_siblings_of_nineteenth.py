@@ -1,4 +1,4 @@
-"""Siblings of what an eighteenth and a nineteenth set found: of each opening evil neighbours, and of each closing sound ones."""
+"""Siblings of what an eighteenth and a nineteenth set found: evil ones beside openings, sound ones beside what is closed."""
 
 from __future__ import annotations
 
@@ -45,6 +45,9 @@ def test_a_key_flows_into_no_object(output: str) -> None:
     assert "data.a takes the JWT key" in stack(x=config_map({"a": value}))
     assert "takes the JWT key" in stack(x=config_map({}, annotations={"checksum": value}))
     assert "takes the JWT key" in stack(restapi={"properties": {"metadata": {"annotations": {"team": value}}}})
+    mark = {"metadata": {"annotations": {"slinky-iac/jwt-key": value}}}
+    assert "takes the" not in stack(controller={"properties": mark})  # the program's own hash of it
+    assert "takes the JWT key" in stack(x=config_map({}, annotations=mark["metadata"]["annotations"]))
     assert "takes the JWT key" in stack(
         gate={"type": "random:index/randomPassword:RandomPassword", "properties": {"x": value}}
     )
