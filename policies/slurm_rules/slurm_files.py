@@ -117,8 +117,6 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
         yield f"{name} isn't a parameter that this release reads"
     elif name in _TABLE["elsewhere"]:
         yield f"{name} gives another host data, or its word"
-    elif name == "archivescript":
-        yield f"{name} runs {value} in the place of slurmdbd's own archives: its image has no program that keeps records"
     elif name in _TABLE["programs"]:
         program, *arguments = value.split(" ")
         sent = name in _TABLE["sent"] and program in world.scripts

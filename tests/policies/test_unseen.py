@@ -41,6 +41,7 @@ PASS = {
     "nodeset-replaced-on-changes": "the same",
     "dbd-other-database": "whether a database that a setting names is the right one",
     "accounting-dev-database": "the same",
+    "archive-script-null": "what a program of slurmdbd's image does; settings and pack take any of its folders",
     "gate-deleted-with-nodeset": "the engine doesn't show deletedWith to policies; verify-state and plan refuse it",
 }
 """Evil stacks that pass, and why."""
