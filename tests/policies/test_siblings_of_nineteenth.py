@@ -241,15 +241,6 @@ def test_a_class_on_a_disk_keeps_the_state(path: str) -> None:
     assert "in memory" not in storage_class(parameters={"path": path})
 
 
-@pytest.mark.parametrize(
-    "script", ["/bin/true", "/usr/bin/true", "/usr/sbin/slurm-archive.sh", "/scratch/archive.sh", "true"]
-)
-def test_slurmdbd_archives_by_itself(script: str) -> None:
-    assert "archivescript" in of(
-        "accounting", {}, extraConf=f"ArchiveJobs=yes\nArchiveScript={script}\nPurgeJobAfter=12month"
-    )
-
-
 @pytest.mark.parametrize("place", ["https://mirror.example.net/random", "http://10.0.0.1/x", "github://api.github.com/evil"])
 @pytest.mark.parametrize("name", ["slurm-key", "controller", "restapi"])
 def test_a_plugin_of_elsewhere_is_seen(name: str, place: str) -> None:
