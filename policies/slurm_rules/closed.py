@@ -10,6 +10,7 @@ from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
 from slurm_rules.clouds import fetched, package_faults
 from slurm_rules.cluster import STACK
 from slurm_rules.fields import Fields, named_as_made
+from slurm_rules.flows import key_flows
 from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack, everything
@@ -87,7 +88,7 @@ def place_of(resource: Resource) -> str:
 
 
 def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
-    judging.faults.extend(fetched(resource))
+    judging.faults.extend((*fetched(resource), *key_flows(resource, stack)))
     if resource.type == HELM_RELEASE:
         _release(resource, judging, options)
     elif resource.type.startswith(GATE_TYPES):

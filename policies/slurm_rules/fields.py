@@ -17,7 +17,7 @@ from slurm_rules.world import World
 
 _SKIPPED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 """What says which resource it is."""
-_BY_KEY: Final = ("note", "offer")
+_BY_KEY: Final = ("note", "own-note", "offer")
 """Checks of a name that have no opinion of its value."""
 _FOREIGN: Final = "isn't made by this program"
 _OWN_FILES: Final = {

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any, Final
 
+from slurm_rules.compute import quantity
 from slurm_rules.made import HARMLESS, Asked
 from slurm_rules.model import Resource
 
@@ -22,6 +23,15 @@ _FILES: Final = frozenset({"configMap", "secret", "projected"})
 """Sources of which the cluster's namespace has the files, and no program of a node or of users writes them."""
 _CERTIFICATES: Final = re.compile(_LISTS["certificates"])
 _OF_USERS: Final = re.compile(r"/(?:home|homes|users)(?:/|$)")
+
+
+_ROOM: Final = 32 * 2**30
+
+
+def evicts(kind: str) -> int:
+    """What jobs, or people, may write to a node's disk at the least before the kubelet evicts their pod, in bytes. In memory
+    a volume is full at its limit, and nothing is evicted. Source: Kubernetes, "Local ephemeral storage"."""
+    return _ROOM if kind.endswith(("/NodeSet", "/LoginSet")) else 0
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -60,6 +70,10 @@ def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
             not all(_is_file(each, asked) for each in body.get("sources") or (None,)),
             "has parts that aren't files of a ConfigMap or a Secret without a key",
         ),
+        "emptyDir": (
+            body.get("medium") in (None, "") and (quantity(body.get("sizeLimit")) or _ROOM) < evicts(asked.kind),
+            f"has the sizeLimit {body.get('sizeLimit')}, above which the kubelet evicts the pod with its jobs",
+        ),
         "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
         "secret": (_is_key(body.get("secretName"), asked), "holds a key of the cluster"),
         "csi": (not matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
@@ -73,8 +87,9 @@ _PARTS: Final = frozenset({"configMap", "secret", "downwardAPI"})
 
 def _is_file(part: object, asked: Asked) -> bool:
     """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
-    known = isinstance(part, Mapping) and len(part) == 1 and part.keys() <= _PARTS
-    return known and not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+    if not isinstance(part, Mapping) or len(part) != 1 or not part.keys() <= _PARTS:
+        return False
+    return not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
 
 
 def _is_key(secret: object, asked: Asked) -> bool:

@@ -16,6 +16,7 @@ from slurm_rules.people import people_faults
 from slurm_rules.rights import as_kubernetes, harm
 from slurm_rules.secret_text import words_of
 from slurm_rules.spaces import asks_others, brought, confined, filters_others, foreign, spared, stays
+from slurm_rules.storage import forgets
 from slurm_rules.world import World
 
 ADMISSION: Final = "admissionregistration.k8s.io"
@@ -332,6 +333,15 @@ def marks(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Faul
 def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     yield from pods(volume.get("spec"), "spec", options)
     yield from names(volume.get("spec"), "spec", world)
+    if volume.text("spec", "storageClassName") in world.classes - {""}:
+        yield from forgets(volume.get("spec"), "spec")
+
+
+def _storage_class(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from names(found.get("parameters"), "parameters", world)
+    default = found.peek("metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
+    if found.in_cluster_name in world.classes or (default and "" in world.classes):
+        yield from forgets(found.get())
 
 
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
@@ -377,6 +387,7 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
 
 _BY_KIND: Final[Mapping[str, Callable[[Resource, World, Mapping[str, Any]], Iterator[Fault]]]] = {
     "/Node": _node,
+    "storage.k8s.io/StorageClass": _storage_class,
     "nfd.k8s-sigs.io/NodeFeatureRule": lambda rule, _, options: marks(rule.get("spec"), "spec", options),
     "/PersistentVolume": _volume,
     "scheduling.k8s.io/PriorityClass": _priority,

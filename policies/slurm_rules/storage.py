@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
 from slurm_rules.cluster import is_external
-from slurm_rules.model import Resource, Stack, mappings
+from slurm_rules.made import Fault
+from slurm_rules.model import Resource, Stack, mappings, texts
 from slurm_rules.rule import Options, rule, slinky
 
 _DATA = ("/var/lib/mysql", "/bitnami/mariadb", "/bitnami/mysql")
@@ -61,3 +64,18 @@ def _loses_data(workload: Resource) -> str:
     if any("emptyDir" in part and part.get("name") in data for _, part in parts):
         return "keeps its data in an emptyDir"
     return "has no volume for its data" if workload.kind in _WORKLOADS and not data else ""
+
+
+def forgets(value: object, root: str = "") -> Iterator[Fault]:
+    """Where slurmctld's state, or a database, would be in a node's memory, and end with its next boot."""
+    for path, text in texts(value, root):
+        if not path.startswith("metadata.name") and _IN_MEMORY.search(text):
+            yield Fault(
+                path, f"keeps slurmctld's state, or a database, in memory or in a folder that a boot empties: {text[:60]}"
+            )
+
+
+_IN_MEMORY: Final = re.compile(
+    r"(?i)(?<![\w/.-])/(?:run|var/run|dev/shm|tmp|var/tmp)(?![\w.-])|(?<![a-z])(?:tmpfs|ramfs|ram-?disk|zram|brd|memory)(?![a-z])"
+)
+"""Source: file-hierarchy(7), tmpfiles.d(5)."""

@@ -17,7 +17,7 @@ from slurm_rules.compute import quantity
 from slurm_rules.gates import pickled
 from slurm_rules.made import HARMLESS, MADE, Asked, Judging, Path_, Said, known_below, like_any
 from slurm_rules.model import everything
-from slurm_rules.mounts import claim, matches, mount, retention, volume
+from slurm_rules.mounts import claim, evicts, matches, mount, retention, volume
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
@@ -144,6 +144,12 @@ def _note(asked: Asked) -> str | None:
     return "is an annotation that others may act on" if asked.key in _LISTS["ownNotes"] or not known else None
 
 
+def _own_note(asked: Asked) -> str | None:
+    """Of a daemon with keys: a second network's annotation is one by which its pod leaves its NetworkPolicies."""
+    network = matches(asked.key, _LISTS["networks"])
+    return "gives the pod a network where no NetworkPolicy holds" if network else _note(asked)
+
+
 def _offer(asked: Asked) -> str | None:
     return None if matches(asked.key, _LISTS["offers"]) else _note(asked)
 
@@ -171,6 +177,8 @@ _LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20
 
 def _amount(asked: Asked) -> str | None:
     least, found = _LEAST_AMOUNT.get(asked.key, 0), quantity(asked.value)
+    if asked.key == "ephemeral-storage" and found is not None and found < (most := evicts(asked.kind)):
+        return f"is {asked.value}, above which the pod is evicted with its jobs; at least {most / 2**30:g}Gi"
     return f"is {asked.value}, with which no daemon runs" if found is not None and found < least else None
 
 
@@ -298,7 +306,19 @@ def _metric(asked: Asked) -> str | None:
 CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
-        *(_label, _namespace_label, _not_a_key, _quota, _alerts, _same_cluster, _stack_address, _note, _offer, _class),
+        *(
+            _label,
+            _namespace_label,
+            _not_a_key,
+            _quota,
+            _alerts,
+            _same_cluster,
+            _stack_address,
+            _note,
+            _own_note,
+            _offer,
+            _class,
+        ),
         *(_signer, _amount, _toleration, _off, volume, mount, claim, retention, _env),
         *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )

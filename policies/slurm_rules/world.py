@@ -20,6 +20,7 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
+_STORES = {"Controller": ("persistence",), "MariaDB": ("storage",)}
 _MADE = ("ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 _OF_HERE = (".internal", ".local", ".lan", ".home.arpa", ".localdomain")
@@ -78,6 +79,8 @@ class World:
     """Name and user of slurmdbd's database."""
     labels: frozenset[str] | None
     """Labels of the cluster's namespaces; None where this stack doesn't make them."""
+    classes: frozenset[str]
+    """StorageClasses of slurmctld's state and of databases; ``""`` for the default one."""
     cgroups: bool
     """Whether jobs of any cluster here are held by cgroups. True where a file can't be read now."""
 
@@ -197,6 +200,9 @@ def world_of(stack: Stack) -> World:
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
         labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
         cgroups=_any_cgroups([each for each in main if each.kind == "Controller"], stack),
+        classes=frozenset(
+            _known(each, "spec", *_STORES[each.kind], "storageClassName") for each in stack.resources if each.kind in _STORES
+        ),
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )

@@ -27,6 +27,7 @@ def in_memory(declared: Mapping[str, Any]) -> Stack:
     bodies = declared["resources"]
     urns = {name: urn(name, body["type"]) for name, body in bodies.items()}
     resources = [_resource(name, body, bodies, urns) for name, body in bodies.items()]
+    resources += [each for body in bodies.values() for each in _fetched(body)]
     outputs, _ = _resolved(declared.get("outputs", {}), bodies)
     root = Resource(type="pulumi:pulumi:Stack", name="plain-test", urn=_ROOT, props=outputs)
     return Stack((root, *resources))
@@ -52,6 +53,16 @@ def _resource(name: str, body: Mapping[str, Any], bodies: Mapping[str, Any], urn
         dependencies=frozenset(urns[other] for other in body.get("dependsOn", ()) if other in urns),
         property_dependencies=flows,
     )
+
+
+def _fetched(body: Mapping[str, Any]) -> list[Resource]:
+    """The default provider by which the engine shows a resource's option pluginDownloadURL."""
+    if "pluginDownloadURL" not in body:
+        return []
+    type_ = f"pulumi:providers:{body['type'].split(':')[0]}"
+    version = body.get("version", "")
+    name = f"default_{version.replace('.', '_')}_{body['pluginDownloadURL'].replace('://', '_/')}"
+    return [Resource(type=type_, name=name, urn=urn(name, type_), props={"version": version})]
 
 
 def _resolved(value: Any, bodies: Mapping[str, Any]) -> tuple[Any, set[str]]:
