@@ -327,11 +327,18 @@ def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
     _require_read(raw, where)
     if raw.auth_provider is not None:
         raise KubeUnreachable(f"{where} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin")
+    cert = _material(raw.cert_data, raw.cert_file, doc, "client-certificate")
+    key = _material(raw.key_data, raw.key_file, doc, "client-key")
+    if cert is not None and key is None:  # client-go, tools/clientcmd/validation.go: validateAuthInfo
+        raise KubeUnreachable(
+            f"{where} has a client certificate without its key, which kubectl refuses. Add client-key-data or client-key, or"
+            " make a new kubeconfig"
+        )
     return KubeUser(
         token=raw.token or None,
         token_file=doc.folder / raw.token_file if raw.token_file else None,
-        client_cert=_material(raw.cert_data, raw.cert_file, doc, "client-certificate"),
-        client_key=_material(raw.key_data, raw.key_file, doc, "client-key"),
+        client_cert=cert,
+        client_key=key,
         username=raw.username or None,
         password=raw.password or None,
         exec=raw.exec.plugin(doc.folder, where) if raw.exec is not None else None,

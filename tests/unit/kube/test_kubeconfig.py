@@ -135,6 +135,7 @@ def test_an_explicit_path_is_the_only_thing_tried(tmp_path: Path) -> None:
             "insecure-skip-tls-verify, which kubectl refuses",
         ),
         ({"users": [{"name": "u", "user": {"auth-provider": {"name": "gcp"}}}]}, "exec plugin"),
+        ({"users": [{"name": "u", "user": {"client-certificate-data": "Y2E="}}]}, "a client certificate without its key"),
         ({"users": [{"name": "u", "user": {"exec": {"command": "aws"}}}]}, "isn't client.authentication.k8s.io/v1 or"),
         (
             {"users": [{"name": "u", "user": {"exec": {"command": "aws", "apiVersion": f"{GROUP}/v1alpha1"}}}]},
