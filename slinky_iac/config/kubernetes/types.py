@@ -68,6 +68,11 @@ def fields_of(kind: str) -> Mapping[str, str]:
     return _types().get(kind, {})
 
 
+def is_word(name: str) -> bool:
+    """Whether a name is a field of any type of Kubernetes' or of slurm-operator's custom resources, and so no secret."""
+    return any(name in fields for line in _read("crd_types.json") for fields in _types(line).values())
+
+
 def fields(kind: str) -> frozenset[str]:
     """Fields of a type, for instance of ``VolumeSource``."""
     return frozenset(_types()[kind])

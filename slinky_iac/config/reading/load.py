@@ -13,10 +13,11 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart.translation import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes.types import is_word
 from slinky_iac.config.leaked import given_again
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.reading.levels import MARKERS, elsewhere, meant_by, siblings
-from slinky_iac.config.reading.mistakes import nested, requested, unknown, wrong_value
+from slinky_iac.config.reading.mistakes import nested, of_pods, requested, unknown, wrong_value
 from slinky_iac.config.reading.pasted import of_text, parameter
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
@@ -231,6 +232,8 @@ def _instead(location: tuple[int | str, ...], kind: str, value: object) -> str:
     where, parts = _path(location), _bare(location)
     if kind == "tuple_type" and isinstance(value, str) and not hidden(where) and name_of(value) == value:
         return f": write {parts[-1]}: [{value}]" if value.replace("-", "").isalnum() else ""
+    if isinstance(value, bool) and "enabled" in siblings((*parts, "")):
+        return f": write {parts[-1]}: {{enabled: {_yaml(value)}}}"
     right = such_as(parts)
     return f": write, for example, {f'{PROJECT}:' if len(parts) == 1 else ''}{right}" if right else ""
 
@@ -258,10 +261,11 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     """A key that isn't a setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
-    own = unknown(tuple(part for part in location if part not in MARKERS), value)
+    bare = _bare(location)
+    own = unknown(bare, value)
     meant = meant_by(location)
     spelt = meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
-    if known := own or (None if spelt else advice(where, value)):
+    if known := own or (None if spelt else advice(where, value) or of_pods(bare, value)):
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
@@ -275,8 +279,10 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return at(where).error(said)
     allowed = siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
-    above = (str(part) for part in location[:-1] if part not in MARKERS)
-    return at(".".join([*above, unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
+    word = str(location[-1])
+    return at(".".join([*map(str, bare[:-1]), word if is_word(word) else unknown_word(word)])).error(
+        f"is not a setting{near}"
+    )
 
 
 _A_TOKEN = (

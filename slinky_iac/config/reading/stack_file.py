@@ -198,6 +198,12 @@ def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
     return _unread(line, f"column {tab.end() - tab.start()}: {safe_yaml.TAB}", path="")
 
 
+def _cut(path: str) -> str:
+    """A path as a message has it whose last word is none of the schema's."""
+    above, _, word = path.rpartition(".")
+    return f"{place(above)}.{unknown_word(word)}" if above else place(path)
+
+
 def _unread(line: int, message: str, path: str = "config") -> StackFile:
     return StackFile(faults=(Place(line, at(path).error(message)),))
 
@@ -216,7 +222,8 @@ def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) ->
         if name is None:
             continue
         if str(key) in nodes:
-            lines |= {place(path): at for path, at in _lines(nodes[str(key)][1], name, line, set())}
+            own = dict(_lines(nodes[str(key)][1], name, line, set()))
+            lines |= {_cut(path): at for path, at in own.items()} | {place(path): at for path, at in own.items()}
             faults += [Place(line, fault) for line, fault in misread(nodes[str(key)][1], name)]
         if isinstance(value, dict) and set(value) == {"secure"}:
             secret.add(name)

@@ -18,6 +18,7 @@ from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.keys.catalogue import ROTATING, SLURM
+from slinky_iac.text import closest
 
 TAKEN_FILES: Final[Mapping[str, str]] = {
     **{key.bundle: key.setting for key in ROTATING if key.bundle},
@@ -162,10 +163,12 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for member in partition.nodesets:
             if member != "ALL" and not members.issuperset(hosts_in(member)):
                 known = ", ".join(name_of(each) for each in sorted(members)) or "none"
+                meant = f"Did you mean {name_of(near)}? Else remove" if (near := closest(member, members)) else "Remove"
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
-                    " slurmctld refuses its whole configuration over one such line. Remove it from the list; nodesets: []"
-                    " keeps the partition and its queue"
+                    f" slurmctld refuses its whole configuration over one such line. {meant} it from the list;"
+                    " nodesets: [] keeps the partition and its queue. Of a program, it takes those of `nodesets`, and no NodeSet"
+                    " that joins later"
                 )
 
 
