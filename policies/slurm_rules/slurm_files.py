@@ -181,7 +181,7 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):
-        for line in (each.split("#", 1)[0] for each in text.splitlines()):
+        for line in filter(str.strip, (each.split("#", 1)[0] for each in text.splitlines())):
             yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line))
             for key, value in _SET.findall(_COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))):
                 yield from _line(name, key, value.strip("\"'"))
