@@ -167,8 +167,8 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
                     f" slurmctld refuses its whole configuration over one such line. {meant} it from the list;"
-                    " nodesets: [] keeps the partition and its queue. Of a program, it takes those of `nodesets`, and no NodeSet"
-                    " that joins later"
+                    " nodesets: [] keeps the partition and its queue. In a program, the list takes those of `nodesets`"
+                    " alone, and no NodeSet that joins later"
                 )
 
 
