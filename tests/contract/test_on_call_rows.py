@@ -23,6 +23,7 @@ LINK = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")
 PAGES = ("on-call", "troubleshooting")
 OTHERS = {
     "failed to load checkpoint: EOF",
+    "failed to download plugin",
     "Could not automatically download and install resource plugin",
     "no resource plugin 'pulumi-resource-…' found",
     "incorrect passphrase",
