@@ -88,7 +88,7 @@ def next_steps(folder: Path, *, needs_wheel: bool) -> list[str]:
     lines += [] if not needs_wheel else [f"  mkdir -p wheels   # and put {WHEEL} into it"]
     return [
         *lines,
-        "  pulumi install && . venv/bin/activate",
+        "  pulumi install; . venv/bin/activate",
         "  mkdir -p $HOME/pulumi-state && pulumi login file://$HOME/pulumi-state   # or s3://…, Pulumi Cloud …",
         "  (umask 077; set -C; head -c 24 /dev/urandom | base64 > $HOME/.slinky-passphrase)   # once; it encrypts the keys",
         "  export PULUMI_CONFIG_PASSPHRASE_FILE=$HOME/.slinky-passphrase",
