@@ -1,4 +1,4 @@
-"""Where a key's value flows, also while nobody knows it yet: into Secrets, and into nothing else."""
+"""Where a key's value flows, also while it is unknown: into Secrets, and into nothing else."""
 
 from __future__ import annotations
 
