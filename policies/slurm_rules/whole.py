@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, Final, NamedTuple
 
 from slurm_rules.fields import short
 from slurm_rules.made import HARMLESS, KINDS, Fault, Path_, like, like_any
@@ -103,8 +105,10 @@ def _of_site(kind: str, policy: Resource, forms: list[Any], world: World) -> Ite
         return
     needed = {way for way in spec.get("policyTypes") or ("Ingress", *(["Egress"] if rules else []))}
     held = {way for way in needed if all((f"{base}-{daemon}", way) in world.policies for base in world.bases)}
-    if "Ingress" in needed - held or ("Egress" in needed - held and not any(map(_all_but_metadata, rules))):
-        yield Fault("spec.policyTypes", f"shuts {daemon} off, which no policy of the program's does")
+    closes = "Egress" in needed - held and not any(map(_all_but_metadata, rules))
+    shut = "others" if "Ingress" in needed - held else next(_shut(str(daemon), rules, policy, world), "") if closes else ""
+    if shut:
+        yield Fault("spec.policyTypes", f"shuts {daemon} off from {shut}, which no policy of the program's does")
     made = [part for form in own for part in form["parts"]["spec ingress []"]]
     for part in parted(kind, policy.get(), steps("spec ingress []")):
         peer = part.get("peer") or {}
@@ -121,6 +125,85 @@ def _all_but_metadata(rule: Mapping[str, Any]) -> bool:
     wide = [each for each in blocks if each.get("cidr") == "0.0.0.0/0"]
     spared = all(_METADATA.fullmatch(str(net)) for each in wide for net in each.get("except") or ())
     return not rule.get("ports") and spared and (bool(wide) or not rule.get("to"))
+
+
+_SETTLED: Final = ("slurmdbd", "slurmrestd")
+"""Daemons whose connections are all known. The others answer hosts outside, clients and what users start."""
+_SPACE: Final = "kubernetes.io/metadata.name"
+
+
+class _Way(NamedTuple):
+    """A connection that a daemon makes: to all pods with some labels of a namespace, or to an address, and to which port."""
+
+    what: str
+    space: str
+    labels: Mapping[str, str]
+    port: float
+    protocol: str = "TCP"
+
+
+def _shut(daemon: str, rules: list[Any], policy: Resource, world: World) -> Iterator[str]:
+    """What a daemon needs and no longer reaches where one policy has all rules for what its pods send."""
+    if daemon not in _SETTLED or len(world.bases) != 1 or world.slurm != {policy.namespace}:
+        yield "others"
+        return
+    for way in _ways(daemon, policy.namespace, world):
+        here = way.what in (*map(DAEMONS.get, world.daemons), "DNS", "its database")
+        if not here or not any(_lets(rule, way, policy.namespace, world) for rule in rules):
+            yield f"{way.what} ({way.protocol} {way.port:g})"
+
+
+def _ways(daemon: str, space: str, world: World) -> Iterator[_Way]:
+    """Sources: made.json, where each daemon's policy says who connects to it; slurmdbd.conf(5), StorageHost."""
+    yield from (_Way("DNS", "kube-system", {"k8s-app": "kube-dns"}, 53, protocol) for protocol in ("UDP", "TCP"))
+    for always in (form["always"] for form in KINDS["networking.k8s.io/NetworkPolicy"]["whole"]):
+        labels = always["spec podSelector"][0]["matchLabels"]
+        for part in always["spec ingress []"]:
+            if daemon_of(part) == daemon:
+                target = labels["app.kubernetes.io/name"]
+                yield from (_Way(target, space, labels, each["port"]) for each in part["ports"])
+    for host, port in sorted(world.stores or {("", 0)}) if daemon == "slurmdbd" else ():
+        name, *domain = host.split(".")
+        inside = domain[1:] in ([], ["svc"], ["svc", "cluster", "local"]) and not _address(host)
+        yield _Way("its database", (domain or [space])[0] if name and inside else f"@{host}", {}, port)
+
+
+def _lets(rule: Mapping[str, Any], way: _Way, own: str, world: World) -> bool:
+    """Whether a rule of a policy of the namespace ``own`` leaves a way open to all that it leads to."""
+    if rule.get("to") and not any(_is_at(peer, way, own, world) for peer in rule["to"]):
+        return False
+    return not rule.get("ports") or any(
+        (each.get("protocol") or "TCP") == way.protocol
+        and (each.get("port") is None or _within(way.port, each["port"], each.get("endPort") or each["port"]))
+        for each in rule["ports"]
+    )
+
+
+def _within(port: float, first: Any, last: Any) -> bool:  # noqa: ANN401 - a port may have a name, which is none of ours
+    return isinstance(first, int | float) and isinstance(last, int | float) and first <= port <= last
+
+
+def _is_at(peer: Mapping[str, Any], way: _Way, own: str, world: World) -> bool:
+    """Whether a peer is all that a way leads to."""
+    if way.space.startswith("@"):
+        address, block = _address(way.space[1:]), peer.get("ipBlock") or {}
+        return address is not None and block.keys() == {"cidr"} and address in ip_network(block["cidr"], strict=False)
+    if not peer or not peer.keys() <= {"podSelector", "namespaceSelector"}:
+        return False
+    spaces, pods = peer.get("namespaceSelector"), peer.get("podSelector") or {}
+    there = way.space == own if spaces is None else spaces in ({}, {"matchLabels": {_SPACE: way.space}})
+    labels = pods.get("matchLabels") or {}
+    return (
+        there
+        and pods.keys() <= {"matchLabels"}
+        and all(key in way.labels and like(value, way.labels[key], world) for key, value in labels.items())
+    )
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    with suppress(ValueError):
+        return ip_address(host)
+    return None
 
 
 def daemon_of(part: object) -> str | None:

@@ -77,6 +77,8 @@ class World:
     """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
     databases: frozenset[tuple[str, str]]
     """Name and user of slurmdbd's database."""
+    stores: frozenset[tuple[str, float]]
+    """Host and port of the databases that slurmdbd's pods ask; ``""`` and 0 for what isn't known."""
     labels: frozenset[str] | None
     """Labels of the cluster's namespaces; None where this stack doesn't make them."""
     classes: frozenset[str]
@@ -204,6 +206,7 @@ def world_of(stack: Stack) -> World:
             _known(each, "spec", *_STORES[each.kind], "storageClassName") for each in stack.resources if each.kind in _STORES
         ),
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
+        stores=frozenset(store for each in slinky if each.kind == "Accounting" for store in _stores(each)),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
 
@@ -247,6 +250,13 @@ def _database(accounting: Resource) -> tuple[str, str]:
     """Where a spec says nothing, what slurm-operator has."""
     name, user = (_known(accounting, "spec", "storageConfig", each) for each in ("database", "username"))
     return name or "slurm_acct_db", user or "slurm"
+
+
+def _stores(accounting: Resource) -> Iterator[tuple[str, float]]:
+    """Of the port, slurm-operator's default, where a spec says nothing."""
+    port, conf = accounting.peek("spec", "storageConfig", "port"), settings(_known(accounting, "spec", "extraConf"))
+    for host in (_known(accounting, "spec", "storageConfig", "host"), *filter(None, [conf.get("storagebackuphost")])):
+        yield host, 3306 if port is None else port if isinstance(port, int | float) else 0
 
 
 def _reached(gates: list[Resource], field: str) -> frozenset[str]:
