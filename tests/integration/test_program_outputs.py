@@ -42,7 +42,7 @@ def said(project: Project, **wrong: str) -> str:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"slurmctld": "pulumi.Output.from_input('not a host!')"}, "controller.external.host: the Output that it is given"),
+        ({"slurmctld": "pulumi.Output.from_input('not a host!')"}, "controller.external.host: must be "),
         (
             {"slurmdbd": "pulumi.Output.from_input('10.0.0.6')"},
             "accounting.external.host: the Output that it is given is an",
