@@ -176,11 +176,12 @@ def _edit(sheet: Sheet, file: str) -> Iterator[Task]:
     yield _task(f"Add what {file} lacks", "lineinfile", edit, loop=each, when=asked, notify=notify)
     yield _task("Let it be read", "meta", "flush_handlers")
     if sheet.role is Role.SLURMCTLD and sheet.restarts:
-        at_start = f"({lines}.stdout | default('')) is search('(?m)^({'|'.join(sheet.restarts)})=')"
+        at_start = f"({lines}.stdout | default('')) is search('(?m)^(' ~ (slinky_at_start | join('|')) ~ ')=')"
+        names = {"slinky_at_start": list(sheet.restarts)}
         said = (
             f"systemctl restart {sheet.service}: it reads some of the lines that were added at its start only; jobs run on"
         )
-        yield _task("Say that it has to restart", "debug", {"msg": said}, when=[asked, at_start])
+        yield _task("Say that it has to restart", "debug", {"msg": said}, vars=names, when=[asked, at_start])
 
 
 def _handler(sheet: Sheet) -> Task:
