@@ -118,6 +118,12 @@ def closest(word: str, known: Iterable[str]) -> str:
     return low[close[0]] if close else ""
 
 
+def some(words: Iterable[str], most: int = 8) -> str:
+    """``gpu-2, gpu-3``; of many the first, and how many more there are."""
+    every = list(words)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
 def counted(number: int, what: str = "job") -> str:
     """``1 job``, ``2 jobs``."""
     return f"{number} {what}{'' if number == 1 else 's'}"

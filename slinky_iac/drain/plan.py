@@ -23,13 +23,13 @@ from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.tags import NO_COST_BELOW, cost_below, foreign_tags
 from slinky_iac.drain.waiting import over_limits
-from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
+from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by
 from slinky_iac.drain.written_plan import SCHEMA, Plan, PlannedJob, PlannedNode
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import Job
-from slinky_iac.text import latest
+from slinky_iac.text import latest, some
 
 MAX_JOBS = 200
 """Jobs listed by name. A plan is in every state and diff; of a NodeSet with 100,000 jobs it says the number."""

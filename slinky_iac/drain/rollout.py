@@ -26,7 +26,7 @@ from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadlin
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.waiting import over_limits
-from slinky_iac.drain.words import distinct, jobs_in_words, named, some
+from slinky_iac.drain.words import distinct, jobs_in_words, named
 from slinky_iac.drain.written_plan import Plan, Rolls
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.selection import selection_of
@@ -34,6 +34,7 @@ from slinky_iac.names import SLURM_USER
 from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from slinky_iac.slurmrest.objects import STANDS_STILL, Job
+from slinky_iac.text import some
 
 CONDEMNED: Final = "pending termination"
 """In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""

@@ -8,8 +8,9 @@ from typing import Final
 from slinky_iac.drain.losses import Change, Loss, stays_lost
 from slinky_iac.drain.protocol import Cancel, Patience, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, Limits
-from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, touched, whose
+from slinky_iac.drain.words import distinct, iso, jobs_in_words, touched, whose
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import some
 
 _NEED: Final = "which need what goes (a node of --nodelist, their partition, slurmctld, or their srun or salloc)"
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.drain.protocol import Patience
 from slinky_iac.slurmrest.objects import Job, Node
-from slinky_iac.text import UTC_ZONE, counted, latest, stamp, until
+from slinky_iac.text import UTC_ZONE, counted, latest, some, stamp, until
 
 _SHOWN_JOBS = 4
 
@@ -22,12 +22,6 @@ def iso(seconds: int | None) -> str:
         return "unknown" if seconds is None else stamp(seconds)
     except (ValueError, OverflowError, OSError):
         return "unknown"
-
-
-def some(words: Iterable[str], most: int = 8) -> str:
-    """``gpu-2, gpu-3``; of many the first, and how many more there are."""
-    every = list(words)
-    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
 
 
 def named(nodes: Iterable[str]) -> str:

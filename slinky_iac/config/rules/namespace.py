@@ -15,6 +15,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.others import of_operator, of_others
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.text import some
 
 _COUNTED: Final = frozenset(
     {"pods", "services", "secrets", "configmaps", "persistentvolumeclaims", "services.loadbalancers", "services.nodeports"}
@@ -65,10 +66,10 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not found:
         return
     keys = f" with keys.source: {config.keys.source}" if config.keys.of_others else ""
-    some = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
     said = (
         f"is true (the default){keys}: `pulumi destroy` would delete the namespace, and in it what somebody else made"
-        f" ({some}). Set it false; where this stack made the namespace already, set cluster.keepNamespace: true"
+        f" ({some(found, _SHOWN)}). Set it false; where this stack made the namespace already, set"
+        " cluster.keepNamespace: true"
     )
     place = at("cluster.createNamespace")
     yield place.error(said) if keys else place.warning(said, id="namespace-of-others")

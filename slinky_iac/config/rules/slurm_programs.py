@@ -20,6 +20,7 @@ from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
+from slinky_iac.text import some
 
 _ETC: Final = "/etc/slurm/"
 _SLINKY: Final = "ghcr.io/slinkyproject/"
@@ -120,7 +121,7 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if not lacking:
             continue
         where = f"controller.extraConf.{key}"
-        pods = f"pods of {_some(lacking)}"
+        pods = f"pods of {some(map(name_of, lacking), 3)}"
         if path.startswith(_ETC):
             has = "slurm.key alone" if program.of_nodes else "the stack's own files"
             yield refusal(
@@ -141,11 +142,6 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _never_run(name: str, own: Mapping[str, str]) -> bool:
     """A check of nodes without an interval is said of elsewhere."""
     return name == "HealthCheckProgram" and Conf(own)["HealthCheckInterval"] in ("", "0")
-
-
-def _some(names: list[str]) -> str:
-    shown_ = ", ".join(map(name_of, names[:3]))
-    return f"{shown_} and {len(names) - 3} more" if len(names) > 3 else shown_
 
 
 def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

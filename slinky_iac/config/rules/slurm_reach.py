@@ -24,6 +24,7 @@ from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.slurm.scripts import of_command, of_lifecycle, of_script
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.hostlist import split
+from slinky_iac.text import some
 
 RUNS: Final = "slurm-runs"
 SENDS: Final = "slurm-sends"
@@ -132,8 +133,7 @@ def _form(key: str, value: str, form: str, harm: str) -> Fault | None:
 
 def _named(parts: list[str]) -> str:
     """The first of several words of a value; of an assignment its name."""
-    names = [name_of(part.partition("=")[0]) + ("=…" if "=" in part else "") for part in parts[:_SHOWN]]
-    return ", ".join(names) + (f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")
+    return some((name_of(part.partition("=")[0]) + ("=…" if "=" in part else "") for part in parts), _SHOWN)
 
 
 def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Iterator[Fault]:
