@@ -122,6 +122,22 @@ def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: P
     return Image(name, out)
 
 
+def named(base: Image, name: str, out: Path) -> Image:
+    """`base` under another name: the same config and layers, so a store that has `base` unpacked has this one, too.
+
+    Writes `out` at the end of it, all or nothing; does nothing if `out` exists.
+    """
+    if out.exists():
+        return Image(name, out)
+    with tarfile.open(base.archive) as source:
+        described = json.loads(_member(source, "manifest.json").read())[0]
+        config = json.loads(_member(source, described["Config"]).read())
+        with _new_archive(out, name, config, described["Layers"]) as tar:
+            for each in described["Layers"]:
+                tar.addfile(source.getmember(each), _member(source, each))
+    return Image(name, out)
+
+
 def digest_of(files: Iterable[Path], *words: str) -> str:
     """Twelve hex digits that change with the content of any file or with any word; for archive names."""
     digest = hashlib.sha256("\0".join(words).encode())

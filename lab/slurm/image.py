@@ -33,9 +33,10 @@ def key(recipe: Recipe) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def ensure(*, say: Say = rootfs.tell) -> images.Image:
-    """The image, its archive made if it is not there. Raises LabError when a program in it does not run."""
-    recipe = rootfs.wanted()
+def ensure(recipe: Recipe | None = None, *, say: Say = rootfs.tell) -> images.Image:
+    """The image of `recipe`, without one the lab's; its archive made if it is not there. Raises LabError when a program in
+    it does not run."""
+    recipe = recipe or rootfs.wanted()
     folder = paths.CACHE / "images"
     ready = folder / f"slurm-{key(recipe)}.tar"
     if ready.exists():

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from lab import apt, enforcer, helm, keda, kwok, later_operator, python_env, store
-from lab.slurm import jupyter, ldap, munge, nginx, older, program, python3
+from lab.slurm import jupyter, ldap, munge, newer, nginx, older, program, python3
 from tests import wheel
 from tests.covers import named_by_tests
 
@@ -30,6 +30,7 @@ def _program_image() -> None:
 
 MADE: Final[dict[Path, tuple[Callable[[], object], ...]]] = {
     Path("lab/slurm/munge.py"): (munge.image,),
+    Path("lab/slurm/newer.py"): (newer.image,),
     Path("lab/slurm/jupyter.py"): (jupyter.image, jupyter.node_image),
     Path("lab/slurm/ldap.py"): (ldap.image,),
     Path("lab/slurm/nginx.py"): (nginx.image,),
