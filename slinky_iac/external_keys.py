@@ -29,6 +29,7 @@ from slinky_iac.engine.provider import is_unknown
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
 from slinky_iac.keys.catalogue import BY_NAME
 from slinky_iac.keys.raw import check
+from slinky_iac.text import some
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -160,8 +161,7 @@ def _older_pods(props: Props, since: str) -> str:
     except SlinkyError:
         return ""
     old = [pod.name for pod in pods if since and pod.created is not None and stamp(pod.created) < since]
-    more = f" and {len(old) - 6} more" if len(old) > 6 else ""
-    return f"{'Each of the pods' if len(old) > 1 else 'Pod'} {', '.join(old[:6])}{more}" if old else ""
+    return f"{'Each of the pods' if len(old) > 1 else 'Pod'} {some(old, 6)}" if old else ""
 
 
 def _awaited(props: Props) -> Found:

@@ -20,6 +20,7 @@ from slinky_iac import names
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
+from slinky_iac.text import some
 
 if TYPE_CHECKING:  # few updates change the operator, and the clients take 0.1 s to import
     from slinky_iac.cluster.reach import Reach
@@ -131,13 +132,12 @@ def returned(version: OperatorVersion, pods: Sequence[tuple[NodeSet, Pod]], node
     ]
     if not found:
         return
-    named = ", ".join(f"{record.name} ({record.reason or record.state_text})" for record, _ in found[:SHOWN])
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    named = some((f"{record.name} ({record.reason or record.state_text})" for record, _ in found), SHOWN)
     commands = "; ".join(f"`scontrol update nodename={record.name} comment='{wanted}'`" for record, wanted in found[:SHOWN])
-    commands += f". That run has the commands of the next of {len(found) - SHOWN} more" if more else ""
+    commands += f". That run has the commands of the next of {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     yield (
         f"slurm-operator {version} would set {len(found)} node(s) IDLE that are drained or DOWN, in its first moments:"
-        f" {named}{more}. Return them to service, or first write what it writes into their comments, and run `pulumi up`"
+        f" {named}. Return them to service, or first write what it writes into their comments, and run `pulumi up`"
         f" again: {commands}"
     )
 

@@ -29,6 +29,7 @@ from slinky_iac.drain.words import iso, jobs_in_words, whose
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.selection import HOSTNAME_OVERRIDE, Machine
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
+from slinky_iac.text import some
 
 HOLD_MARGIN_S: Final = 300
 """A drain that slurmctld ends within this many seconds holds nothing: the operator needs its 30 s look and the pod its
@@ -152,11 +153,10 @@ def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     """A sentence about jobs that could run nowhere, none without any."""
     if not jobs:
         return ()
-    some = ", ".join(f"{whose(job)} in {job.partition}" for job in jobs[:4])
-    more = f", and {len(jobs) - 4} more" if len(jobs) > 4 else ""
+    named = some((f"{whose(job)} in {job.partition}" for job in jobs), 4)
     return (
         f"{len(jobs)} waiting job(s) could run on no node that is left, by partition, features and number of nodes:"
-        f" {some}{more}. They wait until such nodes are back, or are moved (scontrol update jobid=… partition=…)",
+        f" {named}. They wait until such nodes are back, or are moved (scontrol update jobid=… partition=…)",
     )
 
 

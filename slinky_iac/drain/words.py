@@ -48,13 +48,12 @@ def jobs_in_words(jobs: Sequence[Job]) -> str:
     """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
     if not jobs:
         return "no job"
-    some = ", ".join(_job_in_words(job) for job in jobs[:_SHOWN_JOBS])
-    more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
+    named = some(map(_job_in_words, jobs), _SHOWN_JOBS)
     count = counted(len(jobs))
     if all("COMPLETING" in job.job_state for job in jobs):
-        return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
+        return f"{count} ({named}), over but for the epilog, or for a process that can't be killed"
     end = latest(job.expected_end for job in jobs)
-    return f"{count} ({some}{more}), {'of no known end' if end is None else f'the last ends by {iso(end)}'}"
+    return f"{count} ({named}), {'of no known end' if end is None else f'the last ends by {iso(end)}'}"
 
 
 def _job_in_words(job: Job) -> str:

@@ -15,6 +15,7 @@ from slinky_iac.drain.settings import known_schema, reach_from
 from slinky_iac.errors import NodeTableError
 from slinky_iac.hostlist import expand
 from slinky_iac.kube.machines import PARTS, Machine
+from slinky_iac.text import some
 
 Values = Mapping[tuple[str, str], str]
 """Of one node: by part (labels or annotations) and key."""
@@ -97,11 +98,10 @@ def _nodes(row: Row, live: Mapping[str, Machine]) -> dict[str, None]:
 def absent(rows: Iterable[Row], live: Mapping[str, Machine]) -> str:
     """A sentence about nodes that the table names and that aren't there; ``""`` where all are."""
     gone = sorted({name for row in rows for text in row.names for name in expand(text)} - live.keys())
-    more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
     if not gone:
         return ""
     return (
-        f"the node table names {', '.join(gone[:NAMED])}{more}, and Kubernetes has no such node. It gets its labels from the"
+        f"the node table names {some(gone, NAMED)}, and Kubernetes has no such node. It gets its labels from the"
         " first `pulumi up` that finds it"
     )
 

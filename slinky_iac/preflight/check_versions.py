@@ -17,6 +17,7 @@ from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, o
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.releases import MINIMUM_SLURM, of_protocol, oldest, ordinal
 from slinky_iac.slurmrest.versions import OLDER
+from slinky_iac.text import some
 
 OPERATOR_REST: Final = "v0.0.44"
 
@@ -122,8 +123,7 @@ def _slurmds(config: StackConfig, facts: Facts) -> Answers:
         if node.version:
             by_release.setdefault(node.version, []).append(node.name)
     for release, nodes in sorted(by_release.items()):
-        some = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
-        yield from of([_client(release, controller)], about=f"slurmd of {some}")
+        yield from of([_client(release, controller)], about=f"slurmd of {some(nodes, 6)}")
 
 
 def _client(release: str, controller: str) -> Answer:

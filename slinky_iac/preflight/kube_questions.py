@@ -17,6 +17,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable
 from slinky_iac.parts.registry import kinds_of, parts_of
 from slinky_iac.preflight import made_services
+from slinky_iac.text import some
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -107,9 +108,8 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
     it has no client of slurmrestd yet, it takes busy nodes for drained.
     """
     if pods:
-        more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
         yield at("operator.version").warning(
-            f"slurm-operator 1.0 made the worker pods {', '.join(pods[:NAMED])}{more} without the label scaling-mode."
+            f"slurm-operator 1.0 made the worker pods {some(pods, NAMED)} without the label scaling-mode."
             f" {config.operator.version} doesn't recognise them as its own: it would replace all of them at once, under new"
             " node names, whatever updateStrategy says, and in its first moments without waiting for jobs. Before `pulumi"
             f" up` run `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"

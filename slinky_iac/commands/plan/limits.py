@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from slinky_iac.commands.plan.model import ChangeOrder, Drain, Job
-from slinky_iac.text import at, span
+from slinky_iac.text import at, some, span
 
 AT_DEADLINE: Final = {
     "keep": "the update fails, nodes stay drained, no job is touched",
@@ -126,9 +126,8 @@ def _exceeded(order: ChangeOrder, limits: Limits) -> Iterable[str]:
         begun = order.taken_at - limits.max_job_age_s
         for drain in order.drains:
             if old := [job for job in drain.jobs if job.started is None or job.started < begun]:
-                named = ", ".join(f"{job.label} of {job.user}" for job in old[:4])
-                more = f" and {len(old) - 4} more" if len(old) > 4 else ""
-                yield f"{drain.what}: running longer than --max-job-age {span(limits.max_job_age_s)}: {named}{more}"
+                named = some((f"{job.label} of {job.user}" for job in old), 4)
+                yield f"{drain.what}: running longer than --max-job-age {span(limits.max_job_age_s)}: {named}"
 
 
 UNJUDGED: Final = "can't run policy '"

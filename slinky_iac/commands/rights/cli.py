@@ -27,6 +27,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.registry import PARTS, parts_of
 from slinky_iac.specs.rights import Right, Use
+from slinky_iac.text import some
 
 API = "rbac.authorization.k8s.io"
 
@@ -80,8 +81,7 @@ def as_table(found: Iterable[Right], notes: Iterable[str]) -> str:
     for place, rights in by_place.items():
         lines += [f"{place}:"]
         for each in rights:
-            more = f" and {len(each.names) - 3} more" if len(each.names) > 3 else ""
-            which = f" {', '.join(each.names[:3])}{more}" if each.names else ""
+            which = f" {some(each.names, 3)}" if each.names else ""
             what = f"{each.resource}{'.' if each.group else ''}{each.group}{which}: {', '.join(each.verbs)}"
             lines += [*_wrapped(what, width, "  "), *_wrapped(each.why, width, "      ")]
         lines.append("")

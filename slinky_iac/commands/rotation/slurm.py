@@ -23,6 +23,7 @@ from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
 from slinky_iac.keys.raw import fingerprint, several_keys
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES
+from slinky_iac.text import some
 
 LEARN_PODS: Final = "learn-pods"
 LEARN_HOSTS: Final = "learn-hosts"
@@ -153,9 +154,8 @@ def of_unmanaged_nodes(facts: SlurmFacts) -> str:
             "slurmctld doesn't answer, so it isn't known whether it has nodes that are neither pods nor hosts of this stack."
             f" These would not get the new key, and would lose slurmctld and their jobs at step {CHANGE_HOSTS}"
         )
-    more = f" and {len(facts.unmanaged_nodes) - 8} more" if len(facts.unmanaged_nodes) > 8 else ""
     return (
-        f"slurmctld has the nodes {', '.join(facts.unmanaged_nodes[:8])}{more}, which are neither pods nor hosts of this"
+        f"slurmctld has the nodes {some(facts.unmanaged_nodes)}, which are neither pods nor hosts of this"
         " stack, so this command can't bring them the new key. Name them in external.slurmdHosts, or bring them slurm.jwks"
         f" yourself at step {LEARN_HOSTS}; otherwise they lose slurmctld and their jobs at step {CHANGE_HOSTS}"
     )

@@ -19,6 +19,7 @@ from slinky_iac.config.chart.volumes import volumes
 from slinky_iac.config.others import of_others
 from slinky_iac.config.paths import mapping, value_at
 from slinky_iac.config.shown import name_of
+from slinky_iac.text import some
 
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
 _IMPLIED: Final[Mapping[str, Any]] = {
@@ -343,10 +344,9 @@ def _wider(used: list[tuple[str, str]], settings: Mapping[str, Any]) -> Iterator
     for setting, all_ in _FOR_ALL.items():
         keys = dict.fromkeys(key for key, place in used if place == setting)
         if keys and all("." in key for key in keys):
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             given = value_at(settings, setting.split("."))
             value = f" ({name_of(given)})" if isinstance(given, str) else ""
-            yield f"{', '.join(list(keys)[:_NAMED])}{more}: here it is `{setting}`{value}, one for {all_} of the cluster"
+            yield f"{some(keys, _NAMED)}: here it is `{setting}`{value}, one for {all_} of the cluster"
 
 
 def _classes(settings: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from slinky_iac.config.chart.translation import NO_MAPPING, Path, Taken, is_empty
 from slinky_iac.config.chart.unread import SETS
 from slinky_iac.config.shown import name_of
+from slinky_iac.text import some
 
 UNSAID: Final = "isn't carried over, and what it is here isn't known: look it up in `slinky docs configuration`"
 """What is said of a key that no rule names. No key of the chart should come to this."""
@@ -131,5 +132,4 @@ def _needless(keys: list[str]) -> str:
 
 
 def _list(keys: list[str]) -> str:
-    more = f" and {len(keys) - _MOST} more" if len(keys) > _MOST else ""
-    return ", ".join(map(name_of, keys[:_MOST])) + more
+    return some(map(name_of, keys), _MOST)

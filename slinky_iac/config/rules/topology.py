@@ -24,6 +24,7 @@ from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
+from slinky_iac.text import some
 
 _CONF: Final = "topology.conf"
 _YAML: Final = "topology.yaml"
@@ -300,7 +301,7 @@ def _members(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             lost = [n for n in named if n not in hosts and not any(names.is_node_of(n, each) for each in config.nodesets)]
             if lost and not any_name:
                 yield path.warning(
-                    f"has {name_of(lost[0])}{f' and {len(lost) - 1} more' if len(lost) > 1 else ''} in {name_of(unit.name)},"
+                    f"has {some(map(name_of, lost), 1)} in {name_of(unit.name)},"
                     " and no node of the stack has such a name: slurmctld passes over it, with a line in its log. Correct"
                     " the name, or remove it",
                     id="slurm-ignores",

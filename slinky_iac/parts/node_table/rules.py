@@ -27,6 +27,7 @@ from slinky_iac.parts.node_table.topology import (
     placed,
     switches,
 )
+from slinky_iac.text import some
 
 RESERVED: Final = {"kubernetes.io": "Kubernetes", "k8s.io": "Kubernetes", "slinky.slurm.net": "slurm-operator"}
 """Domains of labels that others read, and whose they are (Kubernetes, Well-Known Labels, Annotations and Taints)."""
@@ -56,9 +57,8 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if name not in config.nodesets:
                 yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which isn't a NodeSet of this stack")
         if lacking := [name for name in row.hosts if name not in hosts]:
-            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             yield at(f"{path}.hosts").error(
-                f"has {name_of(lacking[0])}{more}, which external.slurmdHosts lacks: add it there, or correct it here"
+                f"has {some(map(name_of, lacking), 1)}, which external.slurmdHosts lacks: add it there, or correct it here"
             )
         yield from _sides(config, row, path)
 

@@ -282,7 +282,7 @@ def test_jobs_in_words_stay_short():
     assert jobs_in_words([]) == "no job"
     assert jobs_in_words([job(1, 0, user_name="")]) == "1 job (1 of unknown), the last ends by 2027-01-15T09:00:00Z"
     many = jobs_in_words([job(n, 0) for n in range(1, 10)])
-    assert many.startswith("9 jobs (1 of alice, 2 of alice, 3 of alice, 4 of alice, and 5 more)")
+    assert many.startswith("9 jobs (1 of alice, 2 of alice, 3 of alice, 4 of alice and 5 more)")
     assert jobs_in_words([job(1, 0), job(2, 0, end=None)]).endswith("of no known end")
     stopped = jobs_in_words([job(1, 0, state="SUSPENDED")])
     assert stopped == "1 job (1 of alice, suspended), of no known end"
