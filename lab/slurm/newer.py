@@ -12,15 +12,16 @@ from lab.slurm import rootfs
 from lab.slurm.rootfs import Say
 
 RELEASE = given_slurm.DEBIANS
-NAME = f"slinky-lab/slurm-newer:{RELEASE}-sid"
-"""Its tag has the form of Slinky's own images, VERSION-OS, so the program reads the release from it."""
+NAME = f"slinky-lab/slurm-newer:{RELEASE}-ubuntu24.04"
+"""Its tag has the form of Slinky's own images, VERSION-OS, from which the program reads the release."""
 
 
 def image(*, say: Say = rootfs.tell) -> Image:
     """The image; packed if it is not in CACHE."""
     base = slurm_image.ensure(rootfs.RECIPE, say=say)
     with rootfs.alone(base.archive.parent / "slurm.lock"):
-        return images.named(base, NAME, base.archive.with_name(f"newer-{base.archive.name}"))
+        digest = images.digest_of((), base.archive.name, NAME)
+        return images.named(base, NAME, base.archive.with_name(f"slurm-newer-{digest}.tar"))
 
 
 def load(kubernetes: Kubernetes, *, say: Say = rootfs.tell) -> None:
