@@ -151,4 +151,4 @@ def test_each_daemon_becomes_newer_under_jobs_and_none_is_lost(inside: Inside) -
     answered(inside.world, "scontrol", "release", waiting)
     await_true("the job of before has run", lambda: rows(inside, waiting) == [f"{waiting}|COMPLETED|0:0|0"], 120)
     inside.stack.pulumi("preview", "--expect-no-changes")
-    assert "no problem found" in inside.program("preflight", "--no-pod")
+    assert "No problem found" in inside.program("preflight", "--no-pod")
