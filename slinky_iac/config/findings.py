@@ -76,6 +76,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "many-pods-at-once": "A NodeSet has more pods than slurm-operator creates at a time, and `drain.registerDeadline` is the"
     " default for all of them together. Set `drain.startAtOnce` to the number of pods that may start at the same time, or"
     " `drain.registerDeadline` to the time that all of them need.",
+    "new-slurmctld": "slurmctld runs in Kubernetes, and slurmdbd outside. It is a new slurmctld with an empty queue. If a"
+    " slurmctld of this `cluster.name` runs outside already, set `controller.external`. Acknowledge it if none does.",
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
     "nodeset-without-partition": "A NodeSet has no partition of its own, and no other one of the stack names it: no job can"

@@ -140,6 +140,13 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
             id="cluster-ip-outside-hosts",
         )
+    if config.slurmdbd.hosts:
+        yield at("controller").info(
+            f"slurmctld runs in Kubernetes: a new one, with an empty queue, of the cluster {name_of(config.cluster.name)} in"
+            " the outside slurmdbd. If a slurmctld of that name runs outside, both write jobs of the same numbers into the"
+            " records of one cluster. Then set controller.external, with its host, or give this one another cluster.name",
+            id="new-slurmctld",
+        )
     if config.slurmdbd.hosts and controller.service.type == "ClusterIP":
         yield at("controller.service.type").info(
             "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"

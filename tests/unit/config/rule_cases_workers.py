@@ -341,6 +341,14 @@ TOLD = [
         {"controller": {"service": {"type": "LoadBalancer"}}},
     ),
     Case(
+        "a new slurmctld beside an outside slurmdbd, whose slurmctld may run",
+        minimal(accounting={"external": {"host": "dbd.example.org"}}, keys={"source": "imported"}),
+        "info",
+        "controller",
+        ("a new one, with an empty queue, of the cluster lab", "set controller.external"),
+        {"controller": {"external": {"host": "ctl.example.org"}}},
+    ),
+    Case(
         "a short name of slurmctld",
         outside(controller={"external": {"host": "slurmctld"}}),
         "warning",
