@@ -2,9 +2,10 @@
 
 Run on slurmd 26.05.5 and 25.11.7: without a base path a job saw the node's /tmp; 25.11.7 ended over a base path that is one
 of the folders, and no job of namespace/tmpfs started where it is below one. Debian builds 26.05.5 for several slurmds of a
-host (``MULTIPLE_SLURMD``), which puts the node's name behind the base path: such a slurmd starts with BasePath=/tmp. That one
-of Slinky's images ends is read: SchedMD's packages aren't built so (debian/rules). Source: ``namespace_p_restore``,
-``_create_ns``, ``_is_plugin_disabled``, ``init_slurm_jc_conf`` and ``init_slurm_ns_conf`` of namespace/tmpfs and namespace/linux.
+host (``MULTIPLE_SLURMD``), which puts the node's name behind the base path: such a slurmd starts with BasePath=/tmp. That
+those of Slinky's images end is read: SchedMD's packages aren't built so (debian/rules). Source: ``_create_ns``,
+``namespace_p_restore``, ``_is_plugin_disabled``, ``init_slurm_jc_conf`` and ``init_slurm_ns_conf`` of namespace/tmpfs and
+namespace/linux.
 """
 
 from __future__ import annotations
