@@ -198,6 +198,13 @@ CONF = """
 - GresTypes=shard
 + GresTypes=gpu,shard
 + ExtSensorsType=x
+- AccountingStorageEnforce=0
+- AccountingStorageEnforce=3
++ AcctGatherEnergyType=acct_gather_energy/rsmi
++ AcctGatherEnergyType=rsmi
++ JobAcctGatherType=jobacct_gather/none
++ GresTypes=gpu,
+- TopologyPlugin=topology/torus3d
 - SelectTypo=x
 - SlurmctldTimeOuts=30
 """

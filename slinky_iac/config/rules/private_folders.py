@@ -1,8 +1,11 @@
 """Rules of job_container.conf and namespace.yaml: where slurmd keeps the folders that each job has for itself.
 
-Run on slurmd 26.05.5 and 25.11.7: without a base path a job saw the node's /tmp. That a base path is none of the folders is
-read in the sources of both releases. Source: ``namespace_p_restore``,
-``_is_plugin_disabled``, ``init_slurm_jc_conf`` and ``init_slurm_ns_conf`` of namespace/tmpfs and namespace/linux.
+Run on slurmd 26.05.5 and 25.11.7: without a base path a job saw the node's /tmp; 25.11.7 ended over a base path that is one
+of the folders, and no job of namespace/tmpfs started where it is below one. Debian builds 26.05.5 for several slurmds of a
+host (``MULTIPLE_SLURMD``), which puts the node's name behind the base path: such a slurmd starts with BasePath=/tmp. That
+those of Slinky's images end is read: SchedMD's packages aren't built so (debian/rules). Source: ``_create_ns``,
+``namespace_p_restore``, ``_is_plugin_disabled``, ``init_slurm_jc_conf`` and ``init_slurm_ns_conf`` of namespace/tmpfs and
+namespace/linux.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ _FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
 """Plugins of NamespaceType, and the file that each reads."""
 _DEFAULT: Final = "/tmp,/dev/shm"
 """Dirs where a file has none (``SLURM_TMPFS_DEF_DIRS``)."""
+_MEMORY: Final = "/dev/shm"
+"""namespace/tmpfs makes it on its own (``_mount_private_dirs``): a base path below it is seen until then."""
 _BY_WORDS: Final = (26, 5)
 """First release whose namespace/linux compares whole names of folders, and reads dir_confs; before, and in namespace/tmpfs
 always, it is their beginnings (``_check_basepath_not_dir``, ``init_slurm_jc_conf``)."""
@@ -74,6 +79,11 @@ def _in(folder: str, base: str, *, whole: bool) -> bool:
     return folder.startswith(base) and (not whole or folder[len(base) :][:1] in ("", "/"))
 
 
+def _hiding(base: str, dirs: str) -> str:
+    """The folder of jobs that a base path is below."""
+    return next((each for each in dirs.split(",") if each and each != _MEMORY and _in(base, each, whole=True)), "")
+
+
 def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     conf = Conf(config.slurmctld.extra_conf)
     named = conf["NamespaceType"] or conf["JobContainerType"]
@@ -102,6 +112,12 @@ def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield path.error(
                 f"has {key} {name_of(base)}, one of the folders that each job has for itself ({shown(dirs)}): slurmd"
                 " ends over it, and no job runs on such a node. Give another folder"
+            )
+        elif file == "job_container.conf" and (hidden := _hiding(base, dirs)):
+            yield path.error(
+                f"has {key} {name_of(base)}, below {hidden}, a folder that each job has for itself and that hides the job's"
+                " own from slurmstepd: no job starts on such a node. Give a folder that is below none of them, as"
+                " /var/spool/slurmd/jobs"
             )
 
 

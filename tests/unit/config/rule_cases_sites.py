@@ -135,6 +135,13 @@ FILES_OF_PLUGINS = [
         "AutoBasePath=true\nBasePath=/var/spool/tmp\nDirs=/tmp,/var/tmp2\n",
     ),
     folders(
+        "folders of jobs below one of these, which hides them",
+        "job_container.conf",
+        "AutoBasePath=true\nBasePath=/tmp/jobs\n",
+        ("no job starts", "below /tmp"),
+        "AutoBasePath=true\nBasePath=/dev/shm/jobs\n",
+    ),
+    folders(
         "namespaces in one of their folders",
         "namespace.yaml",
         "defaults: {auto_base_path: true, base_path: /tmp}\n",

@@ -106,7 +106,7 @@ FOLDERS = [
             TMPFS,
             "BasePath=/tmp\n",
             ("slurmd ends",),
-            "BasePath=/tmp/j\nDirs=/tmp\n",
+            "BasePath=/tmpj\nDirs=/tmp\n",
             True,
         ),
         (
