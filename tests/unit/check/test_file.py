@@ -252,6 +252,16 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.Captu
     assert "absent.yaml: can't be read (No such file or directory)" in capsys.readouterr().err
 
 
+def test_a_file_that_isnt_there_is_said_with_the_one_that_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Pulumi.prod.yaml").write_text(STACK)
+    assert main(["check", str(tmp_path / "Pulumi.prd.yaml")]) != 0
+    assert "did you mean Pulumi.prod.yaml?" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "Pulumi.elsewhere.yaml")]) != 0
+    assert "here are: Pulumi.prod.yaml" in capsys.readouterr().err
+
+
 def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "hpc", "runtime": "python"}))
     (tmp_path / "Pulumi.a.yaml").write_text("config:\n  cluster: {name: lab}\n")
