@@ -210,7 +210,8 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     faults = []
     if isinstance(host, Mapping):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
-        faults = [at(short).error(f"takes a host, got a mapping: leave {short} out; a host with its port is given by {beside}")]
+        words = f"takes a host, got a mapping: leave {short} out; a host with its port is given by {beside}"
+        faults = [at(short).error(words)]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'

@@ -136,6 +136,9 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
             said = f"is missing, and there are sections of {PROJECT}: write `config:` above line {first}"
             said += "" if is_below else f", and i{indent}"
         return _unread(first, said)
+    lacks = isinstance(whole, dict) and "config" not in whole and isinstance(root, yaml.MappingNode)
+    for key in (each for each, _ in (root.value if root and lacks else ()) if closest(str(each.value), ("config",))):
+        return _unread(key.start_mark.line + 1, "is missing, and this name is like it: write `config:`")
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
     return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)

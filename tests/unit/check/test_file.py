@@ -129,13 +129,23 @@ def test_every_example_is_sound(path: Path) -> None:
     assert said(path.read_text()) == []
 
 
+_OPEN = "column 4: this isn't valid YAML: expected ',' or '}', but got ':'; look at the bracket that opens in line 2"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "begins"),
     [
         ("", 1, "config: isn't a stack file"),
+        ("7", 1, "config: isn't a stack file"),
         ("[]", 1, "config: isn't a stack file"),
         ("config: 7", 1, "config: isn't a stack file"),
         ("a: [", 1, "column 5: this isn't valid YAML"),
+        ("config:\n  a: {b: c\n  d: {e: f}\n", 3, _OPEN),
+        (
+            "a: b\nconfigs:\n  slinky-iac:cluster: {name: a}\n",
+            2,
+            "config: is missing, and this name is like it: write `config:`",
+        ),
         ("config:\n  a: b\n c: d\n", 3, "line 3 is indented less than line 2"),
         ("config:\n  a: *secretaliasname\n", 2, "column 6: this isn't valid YAML"),
     ],
