@@ -208,7 +208,12 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     own = dict(external) if isinstance(external, Mapping) else {}
     said = own.get("host")
     faults = []
-    if isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
+    if isinstance(host, Mapping):
+        beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
+        words = f"takes a host, got a mapping: leave {short} out; a host with its port is given by {beside}"
+        faults = [at(short).error(words)]
+        host = f"{short}.example.org"  # only so that what else is wrong is said too
+    elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'
         faults = [at(short).error(f"has a port, which goes beside the host: leave {short} out and give {beside}")]
         host = both[1]

@@ -135,7 +135,8 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "slurmrest.clientKeyFile", "external.slurmrestd.caFile", "external.slurmrestd.clientCertFile",
         "external.slurmrestd.clientKeyFile",
     ),
-    "Kubernetes is asked before anything is made, and a destroy asks without the program": (
+    "Kubernetes is asked before anything is made, and a destroy asks without the program; a file and a context are named"
+    " (`slinky docs own-repository 'One connection'`)": (
         "kubernetes.kubeconfig", "kubernetes.context", "kubernetes.cluster",
     ),
     "what it is judged by is its own name and value together": (

@@ -80,8 +80,8 @@ def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
     having = [each for page in _ROWS for each in rows(page, texts[page]) if each.is_of(words)]
     shown = {f"{each.page} {shlex.quote(each.heading)}" for each in having}
     elsewhere = [f"slinky docs {each}" for each in places(words, texts) if each not in shown]
+    near = closest(words, found)
     if not having and not elsewhere:
-        near = closest(words, found)
         meant = f"did you mean {near}? " if near else ""
         raise ProjectError(
             f"there is no page {printable(words)}, and no page has these words; {meant}`slinky docs` lists all pages."
@@ -89,6 +89,8 @@ def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
         )
     for each in having:
         yield from (*each.shown(texts), "")
+    if near:
+        yield f"Did you mean the page? slinky docs {near}"
     if elsewhere:
         yield f"{printable(words)} is on these pages{' too' if having else ''}:"
         yield from elsewhere

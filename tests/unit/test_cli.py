@@ -114,6 +114,11 @@ def test_a_word_that_is_no_page_is_looked_for_in_all(word: str, number: int, cap
         assert word.strip("(").lower() in capsys.readouterr().out.lower(), command
 
 
+def test_a_page_s_name_written_otherwise_leads_to_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "quickstart"], "slinky") == 0
+    assert "Did you mean the page? slinky docs quick-start" in capsys.readouterr().out
+
+
 def test_a_word_that_no_page_has_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "xyzzy"], "slinky") == 1
     assert "there is no page xyzzy, and no page has these words" in capsys.readouterr().err

@@ -183,7 +183,7 @@ class _Later:
             return material_of(self.config, {**self.own, **texts})
         except ConfigError as wrong:
             bad = [ARGUMENTS[each] for each in known if any(fault.startswith(f"{each}:") for fault in wrong.faults)]
-            by = f"It came by the Output in {' and '.join(bad or [ARGUMENTS[name]])}. What is made of it was left as it is"
+            by = f"It came by the argument {' and '.join(bad or [ARGUMENTS[name]])}. What is made of it was left as it is"
             raise pulumi.RunError(f"{'; '.join(wrong.faults)}. {by}") from None
 
     def _of_key(self, name: str, material: KeyMaterial, _: str) -> str:
@@ -197,7 +197,8 @@ class _Later:
 def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
     """Raises :class:`ConfigError` for what isn't text, and for a secret that the stack has otherwise."""
     if text is None:
-        raise ConfigError((f"{name}: isn't a text",))
+        form = "the text itself" if name in (_PASSWORD, SSSD_CONF) else "its bytes as a text in base64"
+        raise ConfigError((f"{name}: isn't a text: give {form}",))
     if name in own and "".join(own[name].split()) != "".join(text.split()):
         raise ConfigError(
             (

@@ -25,7 +25,7 @@ from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.errors import StateError
 from slinky_iac.pulumi_yaml import text_of_key
-from slinky_iac.text import closest
+from slinky_iac.text import closest, some
 
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
@@ -136,6 +136,9 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
             said = f"is missing, and there are sections of {PROJECT}: write `config:` above line {first}"
             said += "" if is_below else f", and i{indent}"
         return _unread(first, said)
+    lacks = isinstance(whole, dict) and "config" not in whole and isinstance(root, yaml.MappingNode)
+    for key in (each for each, _ in (root.value if root and lacks else ()) if closest(str(each.value), ("config",))):
+        return _unread(key.start_mark.line + 1, "is missing, and this name is like it: write `config:`")
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
     return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
@@ -343,9 +346,17 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as wrong:
-        raise StateError(f"{file}: can't be read ({wrong.strerror}); name a Pulumi.<stack>.yaml") from None
+        raise StateError(f"{file}: can't be read ({wrong.strerror}); {_instead_of(file)}") from None
     except UnicodeDecodeError:
         raise StateError(f"{file}: isn't a text in UTF-8; name a Pulumi.<stack>.yaml") from None
+
+
+def _instead_of(file: Path) -> str:
+    """Which file to name: the one that is like it, else those that are in its folder."""
+    there = {each.name.split(".")[1]: each.name for each in sorted(file.parent.glob("Pulumi.*.yaml"))}
+    if near := closest(file.name.removeprefix("Pulumi.").partition(".")[0], there):
+        return f"did you mean {there[near]}?"
+    return "name a Pulumi.<stack>.yaml" + (f"; here are: {some(there.values())}" if there else "")
 
 
 def project_of(file: Path) -> str:

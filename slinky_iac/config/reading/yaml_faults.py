@@ -36,7 +36,9 @@ def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
         return near
     where = f"column {mark.column + 1}: " if mark else ""
     problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
-    return (mark.line + 1 if mark else 0), f"{where}this isn't valid YAML: {problem}"
+    begun = wrong.context_mark if (wrong.context or "").startswith("while parsing a flow") else None
+    since = f"; look at the bracket that opens in line {begun.line + 1}" if begun and mark and begun.line < mark.line else ""
+    return (mark.line + 1 if mark else 0), f"{where}this isn't valid YAML: {problem}{since}"
 
 
 def is_template(text: str) -> bool:

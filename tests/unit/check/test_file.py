@@ -129,13 +129,23 @@ def test_every_example_is_sound(path: Path) -> None:
     assert said(path.read_text()) == []
 
 
+_OPEN = "column 4: this isn't valid YAML: expected ',' or '}', but got ':'; look at the bracket that opens in line 2"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "begins"),
     [
         ("", 1, "config: isn't a stack file"),
+        ("7", 1, "config: isn't a stack file"),
         ("[]", 1, "config: isn't a stack file"),
         ("config: 7", 1, "config: isn't a stack file"),
         ("a: [", 1, "column 5: this isn't valid YAML"),
+        ("config:\n  a: {b: c\n  d: {e: f}\n", 3, _OPEN),
+        (
+            "a: b\nconfigs:\n  slinky-iac:cluster: {name: a}\n",
+            2,
+            "config: is missing, and this name is like it: write `config:`",
+        ),
         ("config:\n  a: b\n c: d\n", 3, "line 3 is indented less than line 2"),
         ("config:\n  a: *secretaliasname\n", 2, "column 6: this isn't valid YAML"),
     ],
@@ -250,6 +260,16 @@ def test_without_a_name_every_stack_of_the_folder_is_checked(
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "absent.yaml")]) == 1
     assert "absent.yaml: can't be read (No such file or directory)" in capsys.readouterr().err
+
+
+def test_a_file_that_isnt_there_is_said_with_the_one_that_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Pulumi.prod.yaml").write_text(STACK)
+    assert main(["check", str(tmp_path / "Pulumi.prd.yaml")]) != 0
+    assert "did you mean Pulumi.prod.yaml?" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "Pulumi.elsewhere.yaml")]) != 0
+    assert "here are: Pulumi.prod.yaml" in capsys.readouterr().err
 
 
 def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

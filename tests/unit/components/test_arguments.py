@@ -34,6 +34,11 @@ def made(**more: Any) -> Recording:
     [
         ({"cluster": {"name": "other"}}, "cluster.name: got 'other', while this HybridCluster's name is ClusterName"),
         (
+            {"slurmctld": {"host": Output.from_input("a.example.org"), "port": 6900}},
+            "slurmctld: takes a host, got a mapping: leave slurmctld out; a host with its port is given by"
+            ' controller={"external": {"host": …, "port": …}}',
+        ),
+        (
             {"slurmctld": "a.example.org", "controller": {"external": {"host": "b.example.org"}}},
             "controller.external.host: is given by slurmctld too: leave one of them out",
         ),

@@ -131,7 +131,7 @@ def test_a_wrong_one_ends_the_program_and_is_not_shown(
         made.append(cluster({**arguments, ARGUMENTS[name]: Output.secret(value)}, own))
     message = str(ended.value)
     assert said in message
-    assert f"It came by the Output in {ARGUMENTS[name]}." in message
+    assert f"It came by the argument {ARGUMENTS[name]}." in message
     assert ended.value.__suppress_context__, "a chained exception would print a traceback"
     assert value is None or not {value, _raw(value).decode("latin-1")} & {part for part in message.split()}
     assert value is None or value not in "".join(capfd.readouterr())
@@ -145,6 +145,12 @@ def test_the_stack_s_own_secret_may_be_beside_it_and_no_other_one(names: tuple[s
     other = {**own, names[0]: _another(names[0])}
     with pytest.raises(pulumi.RunError, match=rf"{names[0]}: the program gives it by {ARGUMENTS[names[0]]}, and the stack"):
         cluster({**arguments, **outputs(names)}, other)
+
+
+def test_bytes_of_a_key_are_said_to_be_wanted_as_base64() -> None:
+    with pytest.raises(pulumi.RunError) as ended:
+        cluster({**OUTSIDE, "slurm_key": Output.secret(RAW_KEYS[0])}, needed(OUTSIDE))
+    assert "slurmKey: isn't a text: give its bytes as a text in base64" in str(ended.value)
 
 
 def _another(name: str) -> str:
@@ -182,7 +188,7 @@ def test_one_that_is_not_known_yet_is_no_open_one(caplog: pytest.LogCaptureFixtu
 def test_of_two_outputs_the_bad_one_is_named_wherever_it_is_needed() -> None:
     with pytest.raises(pulumi.RunError) as ended:
         cluster({**OUTSIDE, **outputs(("slurmKey", "jwtKey"), {**VALUES, "slurmKey": "%no-base64%"})}, {})
-    assert "It came by the Output in slurm_key." in str(ended.value)
+    assert "It came by the argument slurm_key." in str(ended.value)
     assert "jwt_key" not in str(ended.value)
 
 
