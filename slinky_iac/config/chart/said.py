@@ -19,6 +19,10 @@ _NO_LIST: Final = "is a list of mappings in the chart, and isn't one here"
 _LISTS: Final = ("volumes", "volumeMounts")
 """Keys whose values are read before, in :mod:`.volumes`."""
 _NO_SECRET: Final = "is the `name` and the `key` of a Secret in the chart, and nothing else"
+_MADE: Final = (
+    "is of a Secret that the chart makes (`create`, true by default), and here the stack makes the key itself. If the Secret"
+    " is yours, write `create: false` beside `secretRef`"
+)
 _SECRETS: Final = frozenset({("slurmKey", "secretRef"), ("jwtKey", "secretRef")})
 _MOST: Final = 4
 """Keys that one note names."""
@@ -49,7 +53,8 @@ def account(values: Mapping[str, Any], found: Read) -> Read:
         elif path[0] == "nameOverride":
             found.notes.append("nameOverride: it is in `cluster.resourceName`, as the chart makes the name")
         elif path[:2] in _SECRETS:
-            left.append((key, _NO_SECRET))
+            is_right = len(path) == 3 and path[-1] in ("name", "key") and isinstance(value, str)
+            left.append((key, _MADE if is_right else _NO_SECRET))
         elif not {*path}.isdisjoint(_LISTS):
             left.append((key, _NO_LIST))
         elif path[0] in SETS.values() and len(path) > 1:

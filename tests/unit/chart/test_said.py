@@ -16,6 +16,11 @@ from tests.unit.chart.reading import found, taken
     ("values", "key", "words"),
     [
         ("loginsets: {a: {enabled: true, sssdConf: x}}", "loginsets.a.sssdConf 1.0", ("`identity.sssd: {}`", "sidecar")),
+        (
+            "slurmKey: {secretRef: {name: a, key: b}}",
+            "slurmKey.secretRef.name",
+            ("`create: false`", "the stack makes the key"),
+        ),
         ("sssd: {conf: x}\nloginsets: {a: {}}", "sssd.conf", ("set `identity.sssd: {}`", "sidecar")),
         ("loginsets: {a: {service: {port: 2222}}}", "loginsets.a.service.port", ("sshd's",)),
         ("controller: {service: {port: 1}}", "controller.service.port", ("Slurm's own",)),
