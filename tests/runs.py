@@ -32,7 +32,7 @@ PREPARED: Final = frozenset(
     Path("lab", name)
     for name in (
         *("dashboard.py", "enforcer.py", "helm.py", "keda.py", "kwok.py", "later_operator.py", "store.py"),
-        *(f"slurm/{each}.py" for each in ("jupyter", "ldap", "munge", "nginx", "older", "program", "python3")),
+        *(f"slurm/{each}.py" for each in ("jupyter", "ldap", "munge", "newer", "nginx", "older", "program", "python3")),
     )
 )
 """What tests.faults.prepare makes: images and programs that no other tier needs."""

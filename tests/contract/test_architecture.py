@@ -112,8 +112,8 @@ _PARTS = {
     "cluster": "causes errors keys kube names slurmrest selection",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
-    "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
+    "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest text",
+    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base text",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection text",
@@ -122,12 +122,12 @@ _PARTS = {
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
     "settings": "",  # types alone
-    "external_keys": "cluster engine errors keys kube names",
-    "node_table": "cluster drain engine errors hostlist kube",
-    "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
+    "external_keys": "cluster engine errors keys kube names text",
+    "node_table": "cluster drain engine errors hostlist kube text",
+    "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest text",
     "preflight": (
         "causes preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
-        " node_demand parts releases slurmrest specs"
+        " node_demand parts releases slurmrest specs text"
     ),
     "ownership": "config errors kube names cluster_access selection",
     "__main__": "commands.cli",
@@ -162,10 +162,11 @@ _PARTS = {
     ),
     "commands.rights": (
         "blueprint cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
+        " text"
     ),
     "commands.rotation": (
         "causes cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube"
-        " names cluster_access slurmrest specs"
+        " names cluster_access slurmrest specs text"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts slurmrest"),
