@@ -10,7 +10,8 @@ import json
 import platform
 import subprocess
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,8 @@ from lab import paths
 from tests.covers import covered, digest
 
 EVIDENCE: Final = paths.REPO / "docs" / "evidence"
+LATEST: Final = 3
+"""How many lines of the same the repository keeps; what they replace is in git. A file there has 1 MB at most."""
 
 
 class LedgerRefused(ValueError):
@@ -108,7 +111,7 @@ class Ledger(Generic[Line]):
 
     def append(self, file: Path, lines: Iterable[Line]) -> None:
         """Add lines at the end, in one write."""
-        text = "".join(json.dumps(asdict(each)) + "\n" for each in lines)
+        text = _text(lines)
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a") as opened:
             opened.write(text)
@@ -119,15 +122,31 @@ class Ledger(Generic[Line]):
 
     def keep(self) -> int:
         """Move the machine's lines of commits of this history into the repository, of the same the newest; returns how
-        many."""
+        many. Of the same, the repository then has the latest."""
         recorded = self.read(self.recorded)
-        self.read(self.kept)  # refused before anything is written
+        before = self.read(self.kept)  # refused before anything is written
         moved = list(_of_this_history(recorded))
         newest = {self.same(each): each for each in moved}
-        self.append(self.kept, newest.values())
+        stay = latest([*before, *newest.values()], self.same)
+        self.kept.write_text(_text(stay))
         self.recorded.unlink(missing_ok=True)
         self.append(self.recorded, [each for each in recorded if each not in moved])
         return len(newest)
+
+
+def latest(lines: Sequence[Line], same: Callable[[Line], Hashable]) -> list[Line]:
+    """The last of the lines of each kind, in their order."""
+    seen: Counter[Hashable] = Counter()
+    found = []
+    for each in reversed(lines):
+        seen[same(each)] += 1
+        if seen[same(each)] <= LATEST:
+            found.append(each)
+    return found[::-1]
+
+
+def _text(lines: Iterable[Origin]) -> str:
+    return "".join(json.dumps(asdict(each)) + "\n" for each in lines)
 
 
 def _fits(value: object, hint: Any) -> bool:

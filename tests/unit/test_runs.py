@@ -13,7 +13,7 @@ import pytest
 
 from tests import covers, runs, settings_used
 from tests.faults import prepare
-from tests.ledger import LedgerRefused
+from tests.ledger import LedgerRefused, Origin, latest
 from tests.stacks import ROOT
 from tests.tree import nodes, python_modules, tracked
 
@@ -169,6 +169,14 @@ def test_only_what_a_module_imports_is_prepared_for_it() -> None:
     assert Path("lab/keda.py") not in covers.named_by_tests(MODULE)
     assert set(prepare.MADE) == runs.PREPARED
     assert {ROOT / path for path in runs.PREPARED} <= set(tracked())
+
+
+def test_of_the_same_the_latest_lines_stay_in_their_order() -> None:
+    lines = [Origin(at=f"{n:02}", commit="", dirty=False, code="", python=kind) for n, kind in enumerate("abaacaba")]
+    found = latest(lines, lambda line: line.python)
+    assert [(line.at, line.python) for line in found] == [
+        *(("01", "b"), ("03", "a"), ("04", "c"), ("05", "a"), ("06", "b"), ("07", "a"))
+    ]
 
 
 def test_a_module_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
