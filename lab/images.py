@@ -106,16 +106,13 @@ def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: P
     if done.returncode:
         layer.unlink(missing_ok=True)
         raise LabError(f"image {name}: packing {folder} failed: {done.stderr.strip()[-500:]}")
-    with tarfile.open(base.archive) as source:
-        described = json.loads(_member(source, "manifest.json").read())[0]
-        config = json.loads(_member(source, described["Config"]).read())
+    with _opened(base) as (source, layers, config):
         config["config"] = config["config"] if start is None else _settings(start)
         with layer.open("rb") as content:
             config["rootfs"]["diff_ids"].append(f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}")
-        added = f"layer-{len(described['Layers']) + 1}.tar"
-        with _new_archive(out, name, config, (*described["Layers"], added)) as tar:
-            for each in described["Layers"]:
-                tar.addfile(source.getmember(each), _member(source, each))
+        added = f"layer-{len(layers) + 1}.tar"
+        with _new_archive(out, name, config, (*layers, added)) as tar:
+            _copy(source, layers, tar)
             with layer.open("rb") as content:
                 _add(tar, added, size=layer.stat().st_size, content=content, mode=0o644)
     layer.unlink()
@@ -129,12 +126,8 @@ def named(base: Image, name: str, out: Path) -> Image:
     """
     if out.exists():
         return Image(name, out)
-    with tarfile.open(base.archive) as source:
-        described = json.loads(_member(source, "manifest.json").read())[0]
-        config = json.loads(_member(source, described["Config"]).read())
-        with _new_archive(out, name, config, described["Layers"]) as tar:
-            for each in described["Layers"]:
-                tar.addfile(source.getmember(each), _member(source, each))
+    with _opened(base) as (source, layers, config), _new_archive(out, name, config, layers) as tar:
+        _copy(source, layers, tar)
     return Image(name, out)
 
 
@@ -254,6 +247,19 @@ def _new_archive(out: Path, name: str, config: Mapping[str, Any], layers: Sequen
             _add(tar, member, size=len(body), content=BytesIO(body), mode=0o644)
         yield tar
     part.replace(out)
+
+
+@contextmanager
+def _opened(image: Image) -> Iterator[tuple[tarfile.TarFile, list[str], dict[str, Any]]]:
+    """An image's archive, the names of its layers in it, and its config."""
+    with tarfile.open(image.archive) as source:
+        described = json.loads(_member(source, "manifest.json").read())[0]
+        yield source, described["Layers"], json.loads(_member(source, described["Config"]).read())
+
+
+def _copy(source: tarfile.TarFile, layers: Iterable[str], tar: tarfile.TarFile) -> None:
+    for each in layers:
+        tar.addfile(source.getmember(each), _member(source, each))
 
 
 def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:

@@ -5,7 +5,7 @@ module proxy doesn't serve (the `replace` in toolchain/slurm-operator-1.1/go.mod
 the operator asks slurmrestd; specs, pods, the ranking and the order of a drain are the operator's own.
 """
 
-from lab import images, locks, obtain, own_images, tools
+from lab import locks, obtain, own_images, tools
 from lab.images import Image
 from lab.kubernetes.cluster import Kubernetes
 from lab.obtain import Say
@@ -24,6 +24,4 @@ def image(*, say: Say = print) -> Image:
 
 def load(kubernetes: Kubernetes, *, say: Say = print) -> None:
     """Put the image into the store of every node of a lab that is up. Repeatable, seconds when it is built."""
-    wanted = image(say=say)
-    for node in kubernetes.nodes:
-        images.import_into(kubernetes.home.socket(node), wanted)
+    kubernetes.load(image(say=say))

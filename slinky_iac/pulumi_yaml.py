@@ -19,6 +19,11 @@ import yaml
 from slinky_iac.safe_yaml import GoLoader
 
 
+def stack_of(name: str) -> str:
+    """The stack of a file's name: ``prod`` of Pulumi.prod.yaml."""
+    return name.removeprefix("Pulumi.").removesuffix(".yaml")
+
+
 class StackLoader(GoLoader):
     """YAML as Pulumi has a stack's file."""
 

@@ -107,6 +107,11 @@ def _value(text: str, loader: type[yaml.SafeLoader]) -> object:
         reader.dispose()
 
 
+def pairs(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+    """Keys and values of a mapping; none of anything else."""
+    return node.value if isinstance(node, yaml.MappingNode) else []
+
+
 def tab_in(text: str, problem: str | None) -> re.Match[str] | None:
     """The first tab that indents a line, where it is PyYAML's ``problem`` with a text; without a problem, wherever it is."""
     return _INDENT.search(text) if problem is None or "\\t" in problem else None

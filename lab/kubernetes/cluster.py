@@ -96,6 +96,11 @@ class Kubernetes:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    def load(self, image: Image) -> None:
+        """Put an image into the store of every node of a lab that is up. Repeatable."""
+        for node in self.nodes:
+            images.import_into(self.home.socket(node), image)
+
     def _control_plane(self, binaries: Mapping[str, Path]) -> None:
         home = self.home
         supervise.start("kube-etcd", render.etcd_argv(home), env=render.ONE_THREAD)

@@ -26,6 +26,4 @@ def image(*, say: Say = rootfs.tell) -> Image:
 
 def load(kubernetes: Kubernetes, *, say: Say = rootfs.tell) -> None:
     """Put it into the store of every node of a lab that is up. Repeatable."""
-    wanted = image(say=say)
-    for node in kubernetes.nodes:
-        images.import_into(kubernetes.home.socket(node), wanted)
+    kubernetes.load(image(say=say))

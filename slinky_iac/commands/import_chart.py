@@ -30,6 +30,7 @@ from slinky_iac.config.reading.yaml_faults import is_template, why_not
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
 from slinky_iac.errors import ProjectError
+from slinky_iac.pulumi_yaml import stack_of
 from slinky_iac.releases import LINES, OperatorVersion
 
 CODES = (
@@ -339,7 +340,7 @@ def report(
         for path, why in left:
             lines += wrapped(f"{path}: {why}", width, "  ")
     lines += ["", *as_text(Path(out), places, paint, width)]
-    stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
+    stack = stack_of(Path(out).name) if out != "-" else "STACK"
     misnamed = out != "-" and _STACK_FILE.fullmatch(Path(out).name) is None
     stack = "STACK" if misnamed else stack
     why = "STACK is your stack's name: pulumi reads no other file"

@@ -146,7 +146,9 @@ _PARTS = {
     "commands.mend": "config",
     "commands.paste": "commands.mend config pulumi_yaml safe_yaml",
     "commands.check": "commands.mend commands.paste commands.output commands.whole_file config errors specs",
-    "commands.import_chart": "commands.check commands.output commands.whole_file config errors releases safe_yaml",
+    "commands.import_chart": (
+        "commands.check commands.output commands.whole_file config errors pulumi_yaml releases safe_yaml"
+    ),
     "commands.adopt": (
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
         "releases selection specs"

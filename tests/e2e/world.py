@@ -137,6 +137,12 @@ class World:
         if self.accounts and all(stack.name != keep for stack in found):
             self.accounts.leave()
 
+    def restart_operator(self) -> None:
+        """A new pod of slurm-operator, up."""
+        deployment = ("deployment", "-n", "slinky", "slurm-operator")
+        self.kubectl("rollout", "restart", *deployment)
+        self.kubectl("rollout", "status", *deployment, "--timeout=120s")
+
     def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = OPERATOR_STANDS_S) -> None:
         """Wait until a NodeSet has exactly so many pods, all ready."""
 

@@ -18,7 +18,7 @@ from slinky_iac.releases import OperatorVersion
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings, encrypted, gate_plan
-from tests.faults.inside_parts import bring_login, database, pairs, queue_volume
+from tests.faults.inside_parts import answered, bring_login, database, pairs, queue_volume
 from tests.integration import leaks
 
 DATABASE = "slurm_acct_db_inside"
@@ -109,6 +109,14 @@ class Inside:
     def job(self, number: str) -> dict[str, str]:
         """A job, as slurmctld tells it."""
         return pairs(self.slurm("scontrol", "-o", "show", "job", number))
+
+    def shown(self, number: str) -> dict[str, str]:
+        """The same, once slurmctld answers."""
+        return pairs(answered(self.world, "scontrol", "-o", "show", "job", number))
+
+    def finish(self, *jobs: str) -> None:
+        """Let jobs that are held by tests.e2e.slurm.HELD end with exit code 0, once slurmctld answers."""
+        answered(self.world, "scancel", "--batch", "--signal=USR1", *jobs)
 
     def await_running(self, *jobs: str) -> None:
         """Wait until all these jobs run."""

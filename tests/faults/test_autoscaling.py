@@ -29,7 +29,6 @@ LABEL_BUSY = "nodeset.slinky.slurm.net/pod-protect"
 RELEASE = OperatorVersion.parse(dev_settings()["slinky-iac:operator"]["version"])
 SKIPS_S = 330
 """After so long slurm-operator skips no sync for deletions that it counts and has not seen (five minutes)."""
-OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +218,7 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
     try:
         world.take_the_fence_away()
         world.kubectl("delete", "restapi", "-n", NAMESPACE, "slurm")
-        _restart_operator(world)
+        world.restart_operator()
         await_true("the operator is blind", lambda: not _marked(autoscaled), 120)
         autoscaled.slurm.finish(jobs["gpu-0"], jobs["gpu-1"])
         completed(autoscaled, jobs["gpu-0"], jobs["gpu-1"])
@@ -234,7 +233,7 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
         autoscaled.up(0, nodeset=nodeset())
     try:
         if RELEASE.minor < 2:
-            _restart_operator(world)
+            world.restart_operator()
         await_true("the operator sees jobs again", lambda: _marked(autoscaled) == {"gpu-2"}, 120)
     finally:
         _pause(world, "-")
@@ -264,11 +263,6 @@ def _await_idle_gone(found: Autoscaled) -> None:
         found.slurm.finish(job)
         completed(found, job)
     found.await_pods_of(*wanted)
-
-
-def _restart_operator(world: World) -> None:
-    world.kubectl("rollout", "restart", *OPERATOR)
-    world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
 
 
 def _marked(found: Autoscaled) -> set[str]:

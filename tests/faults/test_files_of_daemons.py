@@ -165,7 +165,7 @@ def test_a_new_content_of_one_file_reaches_every_slurmd_and_jobs_run_on(inside: 
         assert workers(inside) == before, "no worker was replaced"
         ran = inside.job(job)
         assert (ran["JobState"], ran["StartTime"], ran["Restarts"]) == ("RUNNING", started, "0")
-        inside.slurm("scancel", "--batch", "--signal=USR1", job)
+        inside.finish(job)
         await_true(f"job {job} has completed", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
     finally:
         said(inside, "scancel", job)

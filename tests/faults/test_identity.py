@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from lab import images
-from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import ldap
 from tests.e2e.running import results
@@ -42,8 +40,7 @@ def known(**users: dict[str, Any]) -> Settings:
 @pytest.fixture(scope="module")
 def cluster(world: World) -> Iterator[Inside]:
     world.vacate()
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), ldap.image())  # it has a client of ssh
+    KUBERNETES.load(ldap.image())  # it has a client of ssh
     home("carol", 3001)
     try:
         found = Inside(world, world.stack("identity", known(carol=CAROL)))

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from lab import engine, images, paths
-from lab.kubernetes import layout
+from lab import engine, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import ldap
 from tests import pki
@@ -113,8 +112,7 @@ def authority() -> pki.Pair:
 @pytest.fixture(scope="module")
 def directory(world: World, authority: pki.Pair) -> Iterator[None]:
     """slapd in a namespace of its own."""
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), ldap.image())
+    KUBERNETES.load(ldap.image())
     served = pki.issued(authority, HOST)
     files = {
         "slapd.conf": SLAPD,

@@ -19,7 +19,6 @@ import jwt
 import pytest
 import yaml
 
-from lab import images
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import python3, site
@@ -68,8 +67,7 @@ Start = Callable[[str], Companion]
 @pytest.fixture(scope="module")
 def ground_for_people(world: World) -> Iterator[None]:
     """A namespace with alice's token, and the image on every Kubernetes node."""
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), python3.image())
+    KUBERNETES.load(python3.image())
     now = int(time.time())
     claims = {"iat": now, "exp": now + 1800, "sun": "alice"}
     token = jwt.encode(claims, (site.LAB.keys / "jwt_hs256.key").read_bytes(), algorithm="HS256")

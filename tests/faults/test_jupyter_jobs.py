@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from lab import images
-from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import jupyter
 from tests.e2e.gated import NODES, STACK, Gated
@@ -37,8 +36,7 @@ class Ground:
 def ground_with_hub(gated: Gated) -> Iterator[Ground]:
     """All of it, up; the notebook is a job."""
     images.import_into(KUBERNETES.home.socket(NODE), jupyter.image())
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), jupyter.node_image())
+    KUBERNETES.load(jupyter.node_image())
     hub = Hub(gated.world)
     section: dict[str, Any] = clients(hub.password)
     section["nb"]["jupyterhub"] |= {"spawn": "slurm", "partition": "gpu"}

@@ -17,7 +17,6 @@ from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import ready
 
 STANDS_ON = "gated"
-OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
 
 
 def kubernetes_node(gated: Gated, node: str) -> str:
@@ -111,8 +110,7 @@ def test_a_scale_out_while_slurmctld_is_down_changes_nothing_and_is_repeated_whe
     again = gated.try_up()
     if again.returncode != 0:  # an operator of 1.2 that has kept slurmctld's refusal: docs/releases.md
         assert "the operator has not yet seen the newest NodeSet" in again.stdout
-        gated.world.kubectl("rollout", "restart", *OPERATOR)
-        gated.world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
+        gated.world.restart_operator()
     gated.up(3)
     slurm.await_registered(*NODES)
 

@@ -195,7 +195,7 @@ def test_a_gate_with_it_gives_up_the_idle_node_and_then_waits_for_a_busy_one(ins
         await_true("it is drained", lambda: "drain" in inside.slurm("sinfo", "-h", "-n", "solo-2", "-o", "%T"), 120)
         assert inside.job(jobs["solo-2"])["JobState"] == "RUNNING"
         assert run.poll() is None, "it waits for the job"
-        inside.slurm("scancel", "--batch", "--signal=USR1", jobs["solo-2"])
+        inside.finish(jobs["solo-2"])
         out, _ = run.communicate(timeout=300)
         assert run.returncode == 0, out
     finally:

@@ -158,6 +158,6 @@ def test_with_all_of_slurm_in_kubernetes_the_queue_and_the_jobs_go_on(world: Wor
         told = [inside.job(job) for job in jobs.values()]
         assert [(job["JobState"], job["Restarts"]) for job in told] == [("RUNNING", "0")] * 3
         assert inside.job(waiting)["JobState"] == "PENDING", "the queue is as it was"
-        inside.slurm("scancel", "--batch", "--signal=USR1", *jobs.values())
+        inside.finish(*jobs.values())
         listed = ["sacct", "-a", "-X", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "State,ExitCode"]
         await_true("slurmdbd has the jobs ended", lambda: inside.slurm(*listed).split() == ["COMPLETED|0:0"] * 3, 60)

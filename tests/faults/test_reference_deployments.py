@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab import device_plugin, images, later_operator
+from lab import device_plugin, later_operator
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import keys, ldap, site
@@ -127,8 +127,7 @@ def prepare(world: World, what: Deployment, stack: ExitStack) -> None:
         stack.callback(undo, world, "taint", "node", each.name, f"{TAINT}-")
         stack.enter_context(device_plugin.running(each, GPU, what.gpus))
         await_true(f"{each.name} offers GPUs", lambda each=each: gpus_of(world, each.name) == str(what.gpus), 60)  # type: ignore[misc]
-    for each in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(each), ldap.image())  # login pods, and sssd beside slurmctld
+    KUBERNETES.load(ldap.image())  # login pods, and sssd beside slurmctld
     on_node("rm", "-rf", FOLDER)  # a run that was killed leaves its queue, which would be taken up
     on_node("install", "-d", "-o", "401", "-g", "401", QUEUE)
     on_node("install", "-d", "-m", "1777", SHARED)

@@ -21,7 +21,6 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives import serialization
 
-from lab import images
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import nginx, site
@@ -51,8 +50,7 @@ POD = {"terminationGrace": "2s"}
 
 @pytest.fixture(scope="module")
 def stack(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), nginx.image())
+    KUBERNETES.load(nginx.image())
     gated = bring_up(world, slurm, "tls")
     yield gated
     slurm.cancel_all()

@@ -62,13 +62,6 @@ def release(inside: Inside, daemon: str) -> str:
     return said.rpartition(".")[0]
 
 
-def restart_operator(world: World) -> None:
-    """As the page on releases says: with 1.2.1 it may stand still since slurmrestd's pod was replaced."""
-    deployment = ("deployment", "-n", "slinky", "slurm-operator")
-    world.kubectl("rollout", "restart", *deployment)
-    world.kubectl("rollout", "status", *deployment, "--timeout=120s")
-
-
 def await_release(inside: Inside, daemon: str) -> None:
     """Wait for the newer daemon's pod."""
 
@@ -91,9 +84,7 @@ def rows(inside: Inside, *jobs: str) -> list[str]:
 def all_run(inside: Inside, jobs: dict[str, str]) -> None:
     """See that slurmctld has each job where it began, and that it never began again."""
     for node, job in jobs.items():
-        found = dict(
-            word.partition("=")[::2] for word in answered(inside.world, "scontrol", "-o", "show", "job", job).split()
-        )
+        found = inside.shown(job)
         assert (found["JobState"], found["NodeList"], found["Restarts"]) == ("RUNNING", node, "0"), found
 
 
@@ -106,7 +97,7 @@ def rolled(inside: Inside, run: subprocess.Popen[str], jobs: dict[str, str]) -> 
         assert run.poll() in (None, 0), run.communicate()[0][-6000:]
         for node in tuple(left):
             if "+DRAIN" in answered(inside.world, "scontrol", "-o", "show", "node", node):
-                answered(inside.world, "scancel", "--batch", "--signal=USR1", left.pop(node))
+                inside.finish(left.pop(node))
         now = uids(inside, "slurmd")
         return len(now) == len(NODES) and not before & set(now.values())
 
@@ -139,7 +130,7 @@ def test_each_daemon_becomes_newer_under_jobs_and_none_is_lost(inside: Inside) -
         all_run(inside, jobs)
         assert rows(inside, *jobs.values()) == sorted(f"{job}|RUNNING|0:0|0" for job in jobs.values())
 
-    restart_operator(inside.world)
+    inside.world.restart_operator()  # the page on releases says why
     write(inside, *upgraded, "slurmd")
     run = started(inside.stack, "up", "--skip-preview")
     try:

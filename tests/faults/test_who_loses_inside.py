@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, INSIDE, started
 from tests.e2e.world import World
-from tests.faults.inside_parts import answered, pairs
+from tests.faults.inside_parts import answered
 from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 NODES = ("solo-0", "solo-1", "solo-2")
@@ -45,25 +45,15 @@ def occupied(inside: Inside) -> dict[str, str]:
     return jobs
 
 
-def end(inside: Inside, *jobs: str) -> None:
-    """Let jobs end by themselves, with exit code 0."""
-    answered(inside.world, "scancel", "--batch", "--signal=USR1", *jobs)
-
-
 def drained(inside: Inside) -> set[str]:
     """Nodes that carry a drain of the gate's."""
     rows = json.loads(answered(inside.world, "scontrol", "show", "nodes", "--json"))["nodes"]
     return {row["name"] for row in rows if "DRAIN" in row["state"] and row["reason"].startswith("slinky-iac:")}
 
 
-def shown(inside: Inside, job: str) -> dict[str, str]:
-    """A job, as slurmctld tells it once it answers."""
-    return pairs(answered(inside.world, "scontrol", "-o", "show", "job", job))
-
-
 def states(inside: Inside, jobs: dict[str, str]) -> dict[str, tuple[str, str, str]]:
     """State, node and restarts of each job."""
-    found = {node: shown(inside, job) for node, job in jobs.items()}
+    found = {node: inside.shown(job) for node, job in jobs.items()}
     return {node: (job["JobState"], job["NodeList"], job["Restarts"]) for node, job in found.items()}
 
 
@@ -94,7 +84,7 @@ def test_maxnodecount_and_replicas_lowered_in_one_update_end_no_job(inside: Insi
         assert run.poll() is None, run.communicate()[0][-6000:]
         going = drained(inside)
         assert states(inside, jobs) == running(NODES)
-        end(inside, *(jobs[node] for node in going))
+        inside.finish(*(jobs[node] for node in going))
         out, _ = run.communicate(timeout=420)
     finally:
         run.kill()
@@ -103,7 +93,7 @@ def test_maxnodecount_and_replicas_lowered_in_one_update_end_no_job(inside: Insi
     await_true("one pod is left", lambda: inside.workers() == [kept], 120)
     left = {kept: jobs[kept]}
     assert states(inside, left) == running({kept})
-    end(inside, jobs[kept])
+    inside.finish(jobs[kept])
     all_completed(inside, jobs)
     write(inside)
     inside.stack.up()
@@ -136,7 +126,7 @@ def test_a_job_that_is_requeued_in_the_middle_of_a_destroy_keeps_slurmctld(insid
     assert ended.returncode != 0, said[-4000:]
     assert job in said
     assert "inside-controller-0" in inside.uids()
-    assert shown(inside, job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
+    assert inside.shown(job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
     answered(inside.world, "scancel", job)
     await_true("the queue is empty", lambda: not answered(inside.world, "squeue", "-h").strip(), 120)
     settings = all_inside("hs256", operator=labs_own)

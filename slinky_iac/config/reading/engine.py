@@ -132,7 +132,7 @@ def _settings(values: Values, own: dict[str, str], given: Given) -> StackSetting
             name: text if name in PUBLIC_FILES else pulumi.Output.secret(text) for name, text in _texts(material).items()
         },
     )
-    found = {name: pulumi.Output.secret(own[name]) for name in (_PASSWORD, SSSD_CONF) if name in own}
+    found = {name: pulumi.Output.secret(own[name]) for name in _NO_KEYS if name in own}
     if later:
         judged = _Later(values.config, own, later)
         keys, found = judged.keys(keys), {**found, **judged.texts}
@@ -141,6 +141,8 @@ def _settings(values: Values, own: dict[str, str], given: Given) -> StackSetting
 
 
 _PASSWORD: Final = "databasePassword"
+_NO_KEYS: Final = (_PASSWORD, SSSD_CONF)
+"""Secrets that are texts, and no keys."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class _Later:
     @property
     def texts(self) -> dict[str, pulumi.Output[str]]:
         """Those that aren't keys."""
-        return {name: self._of(lambda _, name=name: name, name) for name in (_PASSWORD, SSSD_CONF) if name in self.given}  # type: ignore[misc]
+        return {name: self._of(lambda _, name=name: name, name) for name in _NO_KEYS if name in self.given}  # type: ignore[misc]
 
     def keys(self, known: KeyOutputs) -> KeyOutputs:
         """The keys with those that are known now."""
@@ -197,7 +199,7 @@ class _Later:
 def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
     """Raises :class:`ConfigError` for what isn't text, and for a secret that the stack has otherwise."""
     if text is None:
-        form = "the text itself" if name in (_PASSWORD, SSSD_CONF) else "its bytes as a text in base64"
+        form = "the text itself" if name in _NO_KEYS else "its bytes as a text in base64"
         raise ConfigError((f"{name}: isn't a text: give {form}",))
     if name in own and "".join(own[name].split()) != "".join(text.split()):
         raise ConfigError(

@@ -136,9 +136,9 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
             said = f"is missing, and there are sections of {PROJECT}: write `config:` above line {first}"
             said += "" if is_below else f", and i{indent}"
         return _unread(first, said)
-    lacks = isinstance(whole, dict) and "config" not in whole and isinstance(root, yaml.MappingNode)
-    for key in (each for each, _ in (root.value if root and lacks else ()) if closest(str(each.value), ("config",))):
-        return _unread(key.start_mark.line + 1, "is missing, and this name is like it: write `config:`")
+    likely = [key for key, _ in safe_yaml.pairs(root) if closest(str(key.value), ("config",))]
+    if likely and isinstance(whole, dict) and "config" not in whole:
+        return _unread(likely[0].start_mark.line + 1, "is missing, and this name is like it: write `config:`")
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
     return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
@@ -146,17 +146,17 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
 
 def _unindented(root: yaml.Node | None) -> list[yaml.Node]:
     """Keys of our sections that stand beside `config:`."""
-    keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
-    return [key for key in keys if str(key.value).startswith(f"{PROJECT}:") or str(key.value) in SECTIONS]
+    return [
+        key for key, _ in safe_yaml.pairs(root) if str(key.value).startswith(f"{PROJECT}:") or str(key.value) in SECTIONS
+    ]
 
 
 def _strangers(root: yaml.Node | None, body: yaml.Node) -> list[yaml.Node]:
     """Keys beside `config:` that Pulumi doesn't read, and of which nothing below it has an anchor."""
     used = set(_parts(body, set()))
-    pairs = root.value if isinstance(root, yaml.MappingNode) else []
     return [
         key
-        for key, value in pairs
+        for key, value in safe_yaml.pairs(root)
         if str(key.value) not in OF_PULUMI and (_is_ours(str(key.value)) or used.isdisjoint(_parts(value, set())))
     ]
 
@@ -276,8 +276,7 @@ def renamed(project: str) -> str:
 
 
 def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
-    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-    return next((value for name, value in pairs if name.value == key), None)
+    return next((value for name, value in safe_yaml.pairs(node) if name.value == key), None)
 
 
 def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
@@ -323,7 +322,7 @@ def section_inside(path: str, key: str) -> Finding:
 
 def _is_nodeset(key: yaml.Node, value: yaml.Node) -> bool:
     """Whether a mapping in a NodeSet looks like one itself: it was meant beside it."""
-    below = {str(each.value) for each, _ in value.value} if isinstance(value, yaml.MappingNode) else set()
+    below = {str(each.value) for each, _ in safe_yaml.pairs(value)}
     return str(key.value).islower() and str(key.value) not in _OF_NODESET and bool(below & {"replicas", "gres"})
 
 
@@ -352,9 +351,10 @@ def text_of(file: Path) -> str:
 
 
 def _instead_of(file: Path) -> str:
-    """Which file to name: the one that is like it, else those that are in its folder."""
-    there = {each.name.split(".")[1]: each.name for each in sorted(file.parent.glob("Pulumi.*.yaml"))}
-    if near := closest(file.name.removeprefix("Pulumi.").partition(".")[0], there):
+    """Which file to name: of one that isn't there the one that is like it, else those that are in its folder."""
+    files = [] if file.exists() else sorted(file.parent.glob("Pulumi.*.yaml"))
+    there = {pulumi_yaml.stack_of(each.name): each.name for each in files}
+    if near := closest(pulumi_yaml.stack_of(file.name), there):
         return f"did you mean {there[near]}?"
     return "name a Pulumi.<stack>.yaml" + (f"; here are: {some(there.values())}" if there else "")
 

@@ -272,6 +272,19 @@ def test_a_file_that_isnt_there_is_said_with_the_one_that_was_meant(
     assert "here are: Pulumi.prod.yaml" in capsys.readouterr().err
 
 
+def test_a_folder_of_that_name_is_not_said_to_be_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Pulumi.prod.yaml").mkdir()
+    assert main(["check", str(tmp_path / "Pulumi.prod.yaml")]) != 0
+    assert "can't be read (Is a directory); name a Pulumi.<stack>.yaml\n" in capsys.readouterr().err
+
+
+def test_stacks_with_a_point_in_their_names_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for stack in ("eu.prod", "eu.test"):
+        (tmp_path / f"Pulumi.{stack}.yaml").write_text(STACK)
+    assert main(["check", str(tmp_path / "Pulumi.eu.prd.yaml")]) != 0
+    assert "did you mean Pulumi.eu.prod.yaml?" in capsys.readouterr().err
+
+
 def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "hpc", "runtime": "python"}))
     (tmp_path / "Pulumi.a.yaml").write_text("config:\n  cluster: {name: lab}\n")
