@@ -49,6 +49,10 @@ OPERATORS_BATCH: Final = 250
 they are gone (1.0.0 to 1.2.1: ``burstReplicas`` in nodeset_sync.go; run: 288 of 576 stopped at 250)."""
 NUDGE_S: Final = 60.0
 """How long slurm-operator alone may do nothing before the ladder touches a pod, which makes it look again."""
+CLIENT_READS_S: Final = 65.0
+"""Age from which slurm-operator's client of a slurmctld has all lists. 1.2.1 starts to keep those of reservations and jobs
+30 s after it has made the client, and reads them for the first time after 60 s; a sync of a NodeSet that begins between waits
+for them (slurm-client 1.2.1, informer.go; run: a sync of 26.5 s, 38 s after the client was made)."""
 RESTAPI_APP: Final = "slurmrestd"
 RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
 Run = subprocess.Popen[bytes]
@@ -125,9 +129,11 @@ class Ladder:
         open_ = unguarded(full)
         with Fleet(self.reach):
             steps = [self._update("install", full, count)]
+            installed = self.now()
             with connected(self.reach) as connection:
                 steps.append(self._fill("fill", connection, count))
                 steps.append(self._preview(less, count, connection))
+                self.operator_reads(installed)
                 steps.append(self._scale_in(GATE, connection, count, half, lambda: self._begin(less)))
                 steps.append(self._update("scale-out", open_, count, connection))
                 self._fill("fill again", connection, count)
@@ -136,6 +142,10 @@ class Ladder:
                 self.end_jobs(connection)
             steps.append(self.destroy(count))
         return Rung(count, tuple(steps))
+
+    def operator_reads(self, installed: float) -> None:
+        """Wait until slurm-operator's client has read its lists, of a stack that was ``installed`` then."""
+        self._await("lists in slurm-operator's client", lambda: self.now() >= installed + CLIENT_READS_S)
 
     def destroy(self, count: int) -> Step:
         """Destroy the rung's stack."""

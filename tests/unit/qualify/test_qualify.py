@@ -320,6 +320,15 @@ def test_an_operator_that_drains_in_batches_gets_the_end_of_their_jobs() -> None
 # -- what it reports ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("age", "waited"), [(0.0, 65.0), (24.0, 41.0), (65.0, 0.0), (600.0, 0.0)])
+def test_no_scale_in_is_measured_while_the_operators_client_reads_its_first_lists(age: float, waited: float) -> None:
+    """A NodeSet's sync that begins 30 s to 60 s after the client was made ends at 60 s: a gate waits for it, and by then the
+    operator alone, whose turn comes later, does not."""
+    waits = [age]
+    Ladder(Mock(), Mock(), Mock(), print, now=lambda: float(sum(waits)), sleep=waits.append).operator_reads(0.0)
+    assert sum(waits) - age == waited
+
+
 def test_a_job_that_ended_or_began_again_is_lost() -> None:
     jobs = [job(1), job(2, state="COMPLETED"), job(3, restart_cnt=1), job(9)]
     assert lost(jobs, {1}) == 0
