@@ -51,8 +51,8 @@ NUDGE_S: Final = 60.0
 """How long slurm-operator alone may do nothing before the ladder touches a pod, which makes it look again."""
 CLIENT_READS_S: Final = 65.0
 """Age from which slurm-operator's client of a slurmctld has all lists. 1.2.1 starts to keep those of reservations and jobs
-30 s after it has made the client, and reads them for the first time after 60 s; a sync of a NodeSet that begins between waits
-for them (slurm-client 1.2.1, informer.go; run: a sync of 26.5 s, 38 s after the client was made)."""
+30 s after it has made the client, and reads them for the first time after 60 s; a sync of a NodeSet that begins between
+waits for them (slurm-client 1.2.1, informer.go; run: a sync of 26.5 s, 38 s after the client was made)."""
 RESTAPI_APP: Final = "slurmrestd"
 RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
 Run = subprocess.Popen[bytes]
