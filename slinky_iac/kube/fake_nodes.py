@@ -1,7 +1,7 @@
 """Kubernetes nodes without a machine, for kwok's fake kubelets, and what a measurement asks the API server itself.
 
 kwok keeps the nodes that have its annotation (https://kwok.sigs.k8s.io/docs/user/kwok-manage-nodes-and-pods/). Needs the
-rights ``create``, ``list`` and ``delete`` on nodes.
+rights ``create``, ``list`` and ``delete`` on nodes, and ``patch`` on the status of pods.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 from slinky_iac.errors import KubeError, KubeNotFound
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.objects import Condition, Listed, ObjectMeta, Wire
-from slinky_iac.kube.requests import label_of
+from slinky_iac.kube.objects import Condition, Listed, ObjectMeta, Pod, Wire
+from slinky_iac.kube.requests import label_of, place
 
 NODES: Final = "/api/v1/nodes"
 ANNOTATION: Final = "kwok.x-k8s.io/node"
@@ -20,6 +20,7 @@ FAKE: Final = "fake"
 """Value of :data:`ANNOTATION`, and of the taint of the same name that keeps other pods away."""
 SELECTOR: Final = f"{ANNOTATION}={FAKE}"
 """Nodes that kwok keeps."""
+_KEPT: Final = ("Initialized", "Ready", "ContainersReady")
 _SERVED: Final = re.compile(rb"^apiserver_request_total\{[^}]*\} ([0-9.e+]+)$", re.MULTILINE)
 
 
@@ -102,6 +103,25 @@ class FakeNodesClient(KubeClient):
         except KubeError:
             return None
         return served(answer.content)
+
+
+def restore_readiness(kube: KubeClient, namespace: str, pod: Pod, moment: str) -> None:
+    """Put back the conditions of exactly this pod that a kubelet keeps, as of ``moment`` (RFC 3339).
+
+    slurm-operator writes a pod's whole list of conditions, as it was in its cache (1.2.1: ``StatusPatchObject``, a merge
+    patch): what a kubelet wrote in that moment is lost. A kubelet compares and writes it again; kwok does not.
+    :raises KubeConflict: another pod has the name now. :raises KubeNotFound: the pod is gone.
+    """
+    held = [{"type": kept, "status": "True", "lastTransitionTime": moment} for kept in _KEPT]
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": pod.name, "uid": pod.metadata.uid},
+        "status": {"conditions": held},
+    }
+    kube.apply(
+        f"{place('Pod', namespace, pod.name)}/status", body, "slinky-qualify", f"status of pod {namespace}/{pod.name}"
+    )
 
 
 def served(metrics: bytes) -> int | None:

@@ -47,6 +47,26 @@ def begun(world: World, project: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
+def overwrite_readiness(world: World) -> None:
+    """What slurm-operator's patch does to one pod that has just started: the whole list of conditions is another one. A rung
+    would wait for its readiness to the end."""
+
+    def ready() -> list[str]:
+        pods = (each for each in world.objects("pods", NAMESPACE) if "worker" in each["metadata"]["name"])
+        conditions = {each["metadata"]["name"]: each["status"].get("conditions", []) for each in pods}
+        return [
+            name for name, held in conditions.items() if any(c["type"] == "Ready" and c["status"] == "True" for c in held)
+        ]
+
+    await_true("a pod of the rung is ready", ready, 200)
+    name = ready()[0]
+    nothing = json.dumps({"status": {"conditions": [{"type": "PodScheduled", "status": "True"}]}})
+    world.kubectl(
+        "patch", "pod", name, f"--namespace={NAMESPACE}", "--subresource=status", "--type=merge", f"--patch={nothing}"
+    )
+    await_true(f"{name} is ready again", lambda: name in ready(), 60)
+
+
 def test_without_kwok_it_is_refused_and_leaves_nothing(world: World, project: Path) -> None:
     before = world.identities()
     run = begun(world, project)
@@ -60,6 +80,7 @@ def test_a_rung_is_climbed_without_a_lost_job_and_leaves_nothing(world: World, p
     before = world.identities()
     with kwok.running():
         run = begun(world, project, "--json")
+        overwrite_readiness(world)
         out, err = run.communicate(timeout=900)
     assert run.returncode == 0, err
     (rung,) = json.loads(out)["rungs"]

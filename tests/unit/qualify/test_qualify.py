@@ -236,6 +236,16 @@ def addressed(name: str, **more: Any) -> fleet.AddressedPod:
     )
 
 
+def conditioned(name: str, **conditions: str) -> fleet.AddressedPod:
+    said = [
+        {"type": kind, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"} for kind, status in conditions.items()
+    ]
+    return made_read(
+        fleet.AddressedPod,
+        {"metadata": meta(name), "spec": {"nodeName": "n"}, "status": {"phase": "Running", "conditions": said}},
+    )
+
+
 def test_records_come_with_running_pods_and_go_when_these_are_gone() -> None:
     pods = [
         addressed("fake-0"),
@@ -255,6 +265,19 @@ def test_records_come_with_running_pods_and_go_when_these_are_gone() -> None:
     assert fleet.ended(pods, records, {"fake-1": "another"}) == ("fake-1", "fake-8"), (
         "a pod of that name has come in its place"
     )
+
+
+def test_only_a_running_pod_without_a_word_on_its_readiness_gets_it_back() -> None:
+    """Readiness that is false has been written by somebody who looked."""
+    pods = [
+        addressed("silent"),
+        addressed("starting", phase="Pending"),
+        addressed("leaving", terminating=True),
+        conditioned("unready", Ready="False"),
+        conditioned("sound", Ready="True", SlurmNodeStateIdle="True"),
+        conditioned("overwritten", PodScheduled="True", SlurmNodeStateIdle="True"),
+    ]
+    assert [each.name for each in fleet.overwritten(pods)] == ["silent", "overwritten"]
 
 
 def test_only_external_nodes_with_the_ladders_feature_are_the_ladders() -> None:
