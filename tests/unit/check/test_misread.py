@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Level
@@ -67,6 +67,17 @@ def test_a_program_gives_no_truth_value_for_a_number() -> None:
         NodeSet(replicas=True)
     assert NodeSet(replicas=1).replicas == 1
     assert len(NUMBERS) > 40
+
+
+def test_a_section_asked_again_for_its_schema_has_one_guard_around_each_number() -> None:
+    """Each `such_as` asks. With one more guard each time, what was made of settings later ran out of recursion."""
+    guards = []
+    for _ in range(3):
+        adapter = TypeAdapter(NodeSet | None)
+        adapter.validate_python(None)
+        guards.append(str(adapter.core_schema).count("_no_truth"))
+    assert guards == [guards[0]] * 3
+    assert guards[0] > 5
 
 
 @pytest.mark.parametrize("word", ["true", "TRUE", "false"])
