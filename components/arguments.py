@@ -195,6 +195,8 @@ def _is_section(name: str, part: object) -> bool:
 
 def _got(part: object) -> str:
     kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    if isinstance(part, Mapping):
+        return "a mapping"
     return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
 
 
@@ -208,10 +210,10 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     own = dict(external) if isinstance(external, Mapping) else {}
     said = own.get("host")
     faults = []
-    if isinstance(host, Mapping):
+    if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
-        words = f"takes a host, got a mapping: leave {short} out; a host with its port is given by {beside}"
-        faults = [at(short).error(words)]
+        way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
+        faults = [at(short).error(f"takes a host, got {_got(host)}{way}")]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'

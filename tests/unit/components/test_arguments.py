@@ -13,7 +13,8 @@ from pulumi import Output
 import components
 import slinky_iac
 from components.arguments import EXAMPLES
-from components.inputs import address, checked
+from components.inputs import address
+from components.output_kinds import checked
 from components.program_parts import HybridCluster, NodeSet
 from components.takes import IMAGE
 from slinky_iac.config.reading.load import examined
