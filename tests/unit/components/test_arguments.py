@@ -224,3 +224,12 @@ def test_an_attribute_of_a_cluster_that_is_not_there_is_named_with_the_one_that_
 )
 def test_what_a_message_says_to_write_is_python(given: dict[str, Any], sentence: str) -> None:
     assert sentence in refused(lambda: HybridCluster("atlas", **{"slurmctld": "ctl.example.org", **OUTSIDE, **given}))
+
+
+def test_a_partition_of_a_nodeset_that_joins_later_says_first_how_the_cluster_knows_it() -> None:
+    partitions = {"long": {"nodesets": ["cpu", "gpu"]}}
+    nodesets = {"cpu": {"replicas": 1}}
+    said = refused(lambda: HybridCluster("atlas", slurmctld="a", **OUTSIDE, nodesets=nodesets, partitions=partitions))
+    known = said.index("Write it into `nodesets`: in a program in place of its NodeSet(…)")
+    assert known < said.index("remove it from the list")
+    assert "`slinky docs own-repository 'A NodeSet of its own'`" in said
