@@ -168,8 +168,8 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
                     f" slurmctld refuses its whole configuration over one such line. {meant} it into `nodesets`: in a"
-                    " program in place of its NodeSet(…), which the list doesn't know (`slinky docs own-repository 'A NodeSet of its"
-                    " own'`). Or remove it from the list; nodesets: [] keeps the partition and its queue"
+                    " program in place of its NodeSet(…), which the list doesn't know (`slinky docs own-repository 'A"
+                    " NodeSet of its own'`). Or remove it from the list; nodesets: [] keeps the partition and its queue"
                 )
 
 
