@@ -29,7 +29,7 @@ _SCALARS: Final[Mapping[Any, Sequence[object]]] = {
 }
 """Values of which one fits where a type has a rule of its own."""
 _PATH: Final = "/folder/name"
-"""Of a file or a folder: a bare name is right too, and shows nobody what is wanted."""
+"""Of a file or a folder: a bare name is right too, and doesn't show that a path is wanted."""
 _OWN: Final[Mapping[str, object]] = {
     "drain": {"deadline": "2h"},
     "nodesets": {"cpu": {"replicas": 4}},
