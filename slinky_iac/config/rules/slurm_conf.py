@@ -167,9 +167,10 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 meant = f"Did you mean {name_of(near)}? Else write" if near else "Write"
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
-                    f" slurmctld refuses its whole configuration over one such line. {meant} it into `nodesets`: in a"
+                    f" slurmctld refuses its whole configuration over one such line. {meant} a NodeSet into `nodesets`, in a"
                     " program in place of its NodeSet(…), which the list doesn't know (`slinky docs own-repository 'A"
-                    " NodeSet of its own'`). Or remove it from the list; nodesets: [] keeps the partition and its queue"
+                    " NodeSet of its own'`), and a host into external.slurmdHosts. Or remove it from the list; nodesets: []"
+                    " keeps the partition and its queue"
                 )
 
 

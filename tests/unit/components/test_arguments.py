@@ -266,6 +266,6 @@ def test_a_partition_of_a_nodeset_that_joins_later_says_first_how_the_cluster_kn
     partitions = {"long": {"nodesets": ["cpu", "gpu"]}}
     nodesets = {"cpu": {"replicas": 1}}
     said = refused(lambda: HybridCluster("atlas", slurmctld="a", **OUTSIDE, nodesets=nodesets, partitions=partitions))
-    known = said.index("Write it into `nodesets`: in a program in place of its NodeSet(…)")
+    known = said.index("Write a NodeSet into `nodesets`, in a program in place of its NodeSet(…)")
     assert known < said.index("remove it from the list")
     assert "`slinky docs own-repository 'A NodeSet of its own'`" in said
