@@ -20,8 +20,9 @@ _ANY: Final = "on a host whose sacctmgr reaches this slurmdbd"
 _PROCESS: Final = "pgrep -a slurmctld"
 _TWICE: Final = (
     "Only one slurmctld can have this ClusterName in slurmdbd. A second one takes over the record: slurmdbd sends changes of"
-    " accounts to that one alone, and jobs of both get the same numbers. If this stack's pods belong to the slurmctld"
-    " outside, set the lines below; else give this cluster another cluster.name"
+    " accounts to that one alone, and jobs of both get the same numbers. If none runs there any more, the record is an old"
+    " one, and this stack's may have it. Else give this cluster another cluster.name, or, where this stack's pods are to"
+    " join that slurmctld, set"
 )
 
 
