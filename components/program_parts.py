@@ -132,7 +132,13 @@ class HybridCluster(_Cluster):
             "drain": drain,
         }
         first = {"cluster": cluster, "controller": controller, "accounting": accounting}
-        _refuse(what, [*not_sections({**first, **given_parts, "more": more}), *not_at_once({**first, "more": more})])
+        _refuse(
+            what,
+            [
+                *not_sections({**first, **given_parts, "more": more}),
+                *not_at_once({**first, "kubernetes": kubernetes, "more": more}),
+            ],
+        )
         more_parts = _parts(more)
         _refuse(what, given_twice(more_parts, {**first, **given_parts}))
         given_parts |= more_parts

@@ -129,6 +129,8 @@ def test_no_section_may_be_an_object(name: str) -> None:
 def test_no_section_of_which_a_part_is_needed_at_once_may_be_an_output() -> None:
     for name in ("cluster", "controller", "accounting"):
         assert f"{name}: can't be an Output" in said_of(**{name: Output.from_input({})})
+    said = said_of(kubernetes=Output.from_input("apiVersion: v1"))
+    assert 'kubernetes: can\'t be an Output: it decides what is made. Give kubernetes={"context": "hpc"}' in said
 
 
 def test_a_nodeset_of_its_own_says_the_same() -> None:
