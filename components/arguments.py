@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from slinky_iac.text import closest, listed
 from .connection import described
 from .inputs import Address
 from .plain_data import in_python, is_of_output
+from .takes import holding
 
 _HERE: Final = Path(__file__).parent
 _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
@@ -116,6 +117,23 @@ def given_twice(more: Mapping[str, object], parts: Mapping[str, object]) -> list
 _SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*)")
 
 
+_NO_OPTIONS: Final = frozenset({"self", "id", "urn", "version"})
+"""Of the names in the signature those that a program doesn't give, or that are another thing's, too."""
+_SHOWN: Final = 4
+
+
+def option_faults(given: Iterable[str]) -> tuple[str, ...]:
+    """Of arguments that are options of a resource."""
+    options = inspect.signature(pulumi.ResourceOptions.__init__).parameters.keys() - _NO_OPTIONS
+    return tuple(
+        f"{name}: has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out"
+        if name in _WITHOUT_EFFECT
+        else f"{name}: is an option of Pulumi's resources: opts=pulumi.ResourceOptions({name}=…)"
+        for name in given
+        if name in options
+    )
+
+
 def require_arguments(made: type, what: str, given: Iterable[str]) -> None:
     """Raises :class:`StackRefused` for an argument that the class doesn't have, which Python alone would name without those
     that there are."""
@@ -123,14 +141,21 @@ def require_arguments(made: type, what: str, given: Iterable[str]) -> None:
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return
     known = [each.name for each in parameters if each.name != "self"]
-    faults = []
-    for name in (each for each in given if each not in known):
-        near = closest(name, known)
-        faults.append(
-            f"{name}: is not an argument; " + (f"did you mean {near}?" if near else f"allowed here: {', '.join(known)}")
-        )
-    if faults:
-        raise refuse(what, tuple(faults))
+    strange = [each for each in given if each not in known]
+    faults = (option_faults([name]) or (f"{name}: is not an argument; {_instead(name, known)}",) for name in strange)
+    if found := tuple(fault for each in faults for fault in each):
+        raise refuse(what, found)
+
+
+def _instead(name: str, known: Sequence[str]) -> str:
+    """What to write in place of an argument that there isn't."""
+    if near := closest(name, known):
+        return f"did you mean {near}?"
+    within = [each.replace("*", "NAME") for each in holding(name) if each.partition(".")[0] in known]
+    if within:
+        more = ", …" if len(within) > _SHOWN else ""
+        return f"it is a setting of {', '.join(within[:_SHOWN])}{more}"
+    return f"allowed here: {', '.join(known)}"
 
 
 _YAML: Final = re.compile(
@@ -195,6 +220,8 @@ def _is_section(name: str, part: object) -> bool:
 
 def _got(part: object) -> str:
     kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    if isinstance(part, Mapping):
+        return "a mapping"
     return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
 
 
@@ -208,10 +235,10 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     own = dict(external) if isinstance(external, Mapping) else {}
     said = own.get("host")
     faults = []
-    if isinstance(host, Mapping):
+    if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
-        words = f"takes a host, got a mapping: leave {short} out; a host with its port is given by {beside}"
-        faults = [at(short).error(words)]
+        way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
+        faults = [at(short).error(f"takes a host, got {_got(host)}{way}")]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'

@@ -11,24 +11,21 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import pulumi
-from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Host, Image, Url, is_address
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.networks import Network
-from slinky_iac.config.outputs import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD
+from slinky_iac.config.outputs import ADDRESS, COUNT, HOST, NAME, OBJECT
 from slinky_iac.config.reading.levels import field_of, model_in
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .node_set import counted
-from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, refused
+from .output_kinds import FORMS, checked
+from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, may_hold, misplaced, refused
 from .takes import kind_of, why_not
 
 
@@ -49,49 +46,8 @@ def address(value: pulumi.Input[str]) -> Address:
     return Address(value)
 
 
-def _of_ipv4(network: str) -> str:
-    if ":" in network:
-        raise ValueError("no network of IPv4 addresses")
-    return network
-
-
-_FORMS: Final = {
-    OBJECT: "slinky-output-{:02}",
-    LABEL: "slinky-output-{:02}",
-    TEXT: "slinky-output-{:02}-text",
-    FOLDER: "/slinky-output-{:02}-path",
-    WORD: "slinkyoutput{:02}",
-    HOST: "slinky-output-{:02}.invalid",
-    NAME: "slinky-output-{:02}.invalid",
-    URL: "https://slinky-output-{:02}.invalid",
-    IMAGE: "slinky-output-{:02}.invalid/image:1",
-    ADDRESS: "192.0.2.1{:02}",
-    NETWORK: "198.18.1{:02}.0/24",
-}
-"""Placeholders: names that no DNS has (RFC 2606), addresses and networks that no host has (RFC 5737, RFC 2544)."""
 _MOST: Final = 99
-_ARTICLES: Final = {IMAGE: "an", ADDRESS: "an", URL: "an"}
-_MEANS: Final = {
-    HOST: ": a DNS name or an IP address",
-    IMAGE: ": repository:tag, or repository@sha256:… with 64 hexadecimal digits",
-    NAME: ": a DNS name, or address(…) of an IP address",
-    NETWORK: " of IPv4 addresses, as 192.0.2.0/24; give others as text",
-}
-_CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
-    OBJECT: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]),
-    HOST: TypeAdapter(Host),
-    NAME: TypeAdapter(Host),
-    ADDRESS: TypeAdapter(Host),
-    URL: TypeAdapter(Url),
-    IMAGE: TypeAdapter(Image),
-    TEXT: TypeAdapter(Annotated[str, Strict()]),
-    FOLDER: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^/\S*$")]),
-    WORD: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[0-9A-Za-z_$.@+-]{1,80}$")]),
-    NETWORK: TypeAdapter(Annotated[Network, AfterValidator(_of_ipv4)]),
-    LABEL: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=f"^({LABEL_VALUE.pattern})$")]),
-}
-"""The form of each kind. Its own setting's, and the rules between settings, :meth:`Given.judge` asks for."""
-
+"""Outputs that a cluster takes: placeholders have two digits."""
 
 Judge = Callable[[Mapping[str, Any]], Iterable[str]]
 
@@ -283,6 +239,9 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
         return _placeholder(value, path, found)
     if isinstance(value, Section):
         value = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if _has_output(value) and not may_hold(value, model):
+        found.faults.append(at(path).error(misplaced(value, model, kind_of(path))))
+        value = _bare(value)
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
         inner = model_in(model)
@@ -304,6 +263,12 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
         found.faults.append(at(path).error(refused(value, model, path)))
         return None
     return value
+
+
+def _has_output(value: object) -> bool:
+    """Whether there is an Output in a mapping or a list."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return any(isinstance(each, Address | pulumi.Output | Awaitable) or _has_output(each) for each in inside)
 
 
 def _twice(alias: str) -> str:
@@ -333,12 +298,12 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
         return ONE
     if kind is None or len(found.outputs) >= _MOST:
         found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))
-        return _FORMS[OBJECT].format(0)
+        return FORMS[OBJECT].format(0)
     given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
     output = pulumi.Output.from_input(given_by)
     if isinstance(value, Address):
         kind = ADDRESS if kind in (HOST, NAME) else kind
-    place = _FORMS[kind].format(len(found.outputs) + 1)
+    place = FORMS[kind].format(len(found.outputs) + 1)
     found.outputs[place] = output.apply(lambda known: found.accepted(place, output, known, kind, path))
     found.by_path[path], found.paths[place] = output, path
     if kind == NAME:
@@ -359,29 +324,6 @@ def _no_output(path: str, *, is_first: bool) -> str:
 
 def _why(path: str) -> str:
     return f"{_NO_OUTPUT}{why_not(path)}"
-
-
-def checked(known: object, kind: str, path: str) -> str:
-    """The Output's value, once it is known. Raises RunError, which ends the program."""
-    try:
-        text = _CHECKS[kind].validate_python(known)
-    except ValidationError:
-        wanted = f"{_ARTICLES.get(kind, 'a')} {kind}{_MEANS.get(kind, '')}"
-        raise pulumi.RunError(f"{path}: must be {wanted}, and its Output gives something else") from None
-    if kind == NAME and is_address(text):
-        raise pulumi.RunError(
-            f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"
-            " slinky_iac.address(…), or in another language give it as slurmctldAddress or slurmdbdAddress. Then run"
-            " `pulumi up` again"
-        )
-    if kind == ADDRESS and not is_address(text):
-        raise pulumi.RunError(f"{path}: the Output that it is given is a name; give it without address()")
-    if kind == ADDRESS and ip_address(text).version != 4:
-        raise pulumi.RunError(
-            f"{path}: the Output that it is given is an IPv6 address, and address() takes IPv4, which the EndpointSlice is"
-            " made for. Give a DNS name, or the address as text"
-        )
-    return text
 
 
 async def taken_for_names(found: Given) -> tuple[Finding, ...]:

@@ -13,6 +13,8 @@ import pulumi
 from pydantic import BaseModel
 from pydantic.alias_generators import to_snake
 
+from slinky_iac.config.outputs import IMAGE
+
 _LITERALS: Final = (str, bool, int, float, type(None))
 _OF_OUTPUT: Final = "Calling __str__ on an Output"
 """How the text begins that pulumi's SDK puts in the place of an Output in an f-string."""
@@ -35,13 +37,14 @@ FORMATTED: Final = "is an f-string of an Output; give the Output itself"
 
 def formatted(kind: str) -> str:
     """The same of a setting that takes an Output; ``kind``: what it is taken for (:mod:`.takes`)."""
-    if kind == "image":
-        return 'is an f-string of an Output; write pulumi.Output.format("reg/{0}:1", OUTPUT)'
+    if kind == IMAGE:
+        return f"is an f-string of an Output; write {_IMAGE}"
     if kind == "host name":
         return f"{FORMATTED}, or slinky_iac.address(OUTPUT) of one that is an IP address"
     return f'{FORMATTED}, or pulumi.Output.format("{_FORMS.get(kind, "prefix-{0}")}", OUTPUT) for one with text around it'
 
 
+_IMAGE: Final = 'pulumi.Output.format("reg/{0}:1", OUTPUT)'
 _FORMS: Final = {"host": "{0}.example.org", "address of http or https": "https://{0}:6820", "network": "{0}/32"}
 
 
@@ -74,6 +77,28 @@ def refused(value: object, annotation: Any, path: str) -> str:  # noqa: ANN401 -
         got = f"an object of class {type(value).__name__}"
     example = f': {in_python(name)}=["a", "b"]' if takes == "a list of text" and not name.isdigit() else ""
     return f"got {got}; takes {takes}{example}"
+
+
+def may_hold(value: object, annotation: Any) -> bool:  # noqa: ANN401
+    """Whether a setting of this type can be a mapping, or a list, as the value is; one whose type isn't known can."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return may_hold(value, args[0])
+    if origin in (Union, UnionType):
+        return any(may_hold(value, part) for part in args)
+    if annotation in (None, Any, object):
+        return True
+    if origin in (dict, Mapping) or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return isinstance(value, Mapping)
+    return origin in (tuple, list) and not isinstance(value, Mapping)
+
+
+def misplaced(value: object, annotation: Any, kind: str | None) -> str:  # noqa: ANN401
+    """What a message says of a mapping or a list with an Output in it, in a setting that can't be one. ``kind``: what the
+    setting takes an Output for; None where it takes none."""
+    got = "a mapping" if isinstance(value, Mapping) else "a list"
+    way = "" if kind is None else f": write {_IMAGE}" if kind == IMAGE else ": give the Output itself"
+    return f"got {got} with an Output in it; takes {_takes(annotation)}{way}"
 
 
 def is_by_name(annotation: Any) -> bool:  # noqa: ANN401

@@ -35,6 +35,7 @@ from .arguments import (
     named,
     not_at_once,
     not_sections,
+    option_faults,
     outside,
     place_of_program,
     refuse,
@@ -131,7 +132,13 @@ class HybridCluster(_Cluster):
             "drain": drain,
         }
         first = {"cluster": cluster, "controller": controller, "accounting": accounting}
-        _refuse(what, [*not_sections({**first, **given_parts, "more": more}), *not_at_once({**first, "more": more})])
+        _refuse(
+            what,
+            [
+                *not_sections({**first, **given_parts, "more": more}),
+                *not_at_once({**first, "kubernetes": kubernetes, "more": more}),
+            ],
+        )
         more_parts = _parts(more)
         _refuse(what, given_twice(more_parts, {**first, **given_parts}))
         given_parts |= more_parts
@@ -182,6 +189,17 @@ class HybridCluster(_Cluster):
 
 class NodeSet(_NodeSet):
     """One NodeSet and its gate, of a cluster that this program or another one makes."""
+
+    def __new__(cls, name: object = "", *_more: Any, **arguments: Any) -> Self:  # noqa: ANN401 - a program's
+        what = f"NodeSet {name}" if isinstance(name, str) else "NodeSet"
+        faults = option_faults(arguments)
+        if name and arguments.get("cluster") is None:
+            faults += (
+                "cluster: is needed: cluster=HYBRIDCLUSTER, as the program made it, or sections of another program's",
+            )
+        if faults:
+            raise refuse(what, faults)
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -233,6 +233,16 @@ def leaves() -> Iterator[tuple[str, Any]]:
                 yield ".".join((*([path] if path else []), alias, *_steps(annotation, None))), annotation
 
 
+def holding(name: str) -> list[str]:
+    """The sections that have a setting of this name, as Python or a stack's file spells it; the outermost first."""
+    found = [
+        path
+        for path, model in _sections()
+        if path and any(name in (each, field_of(model, each)[0]) for each in model.model_fields)
+    ]
+    return sorted(found, key=lambda path: path.count("."))
+
+
 def _sections(model: type[Section] = StackConfig, path: str = "") -> Iterator[tuple[str, type[Section]]]:
     """Every section of a stack's configuration, with its path."""
     yield path, model

@@ -287,6 +287,11 @@ def login_pods(resource: str) -> str:
     return f"{LABEL_NAME}=login,{LABEL_INSTANCE}={resource}"
 
 
+def slurmctld_pods(resource: str) -> str:
+    """Selects the pods of a Controller."""
+    return f"{LABEL_NAME}=slurmctld,{LABEL_INSTANCE}={resource}"
+
+
 def drain_reason(stack: str, nodeset: str, why: str) -> str:
     """Reason of a drain of ours: ``slinky-iac:<stack>/<nodeset>: <why>``, ASCII, at most 255 bytes.
 

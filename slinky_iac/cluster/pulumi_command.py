@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -14,7 +15,7 @@ from slinky_iac.errors import StateError
 TIMEOUT_S: Final = 120
 """Longest wait for one answer; a backend far away takes some ten seconds."""
 _REMEDIES: Final[tuple[tuple[str, str], ...]] = (
-    ("no Pulumi.yaml", "Run it in the project's folder, which has Pulumi.yaml"),
+    ("no Pulumi.yaml", "Run it in the project's folder, which has Pulumi.yaml; `slinky new DIR` makes a project"),
     ("must be set for login", "Log in: `pulumi login file://$HOME/pulumi-state`, or where your state is"),
     ("not logged in", "Log in: `pulumi login file://$HOME/pulumi-state`, or where your state is"),
     ("no stack selected", "Name the stack with --stack, or run `pulumi stack select NAME`"),
@@ -29,6 +30,10 @@ _REMEDIES: Final[tuple[tuple[str, str], ...]] = (
 )
 """What pulumi says, and the one thing to do about it. Source: pulumi pkg/backend/backenderr, sdk/go/common/workspace,
 pkg/secrets/passphrase."""
+_MISLEADING: Final = re.compile(
+    r"\. If you have not created a project yet, use `pulumi new` to do so(?:: no project file found)?"
+)
+"""Advice of pulumi's own that makes another project than this program's."""
 QUOTED: Final = 1500
 """Characters of its words that are quoted: the last ones, where errors stand."""
 Runner = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -76,6 +81,7 @@ def printed(run: Runner, arguments: Sequence[str]) -> str:
         raise StateError(f"{_shown(arguments)} could not be started: {error.strerror or 'no reason given'}") from None
     if done.returncode != 0:
         said = done.stderr.strip() or ("" if "--show-secrets" in arguments else done.stdout.strip())
+        said = _MISLEADING.sub("", said)
         advice = remedy(said)
         stop = "." if advice and said[-1:] not in (".", "") else ""
         raise StateError(f"{_shown(arguments)} ended with {done.returncode}: {said[-QUOTED:]}{stop} {advice}".rstrip())

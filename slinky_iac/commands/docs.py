@@ -32,6 +32,10 @@ _BETWEEN: Final = re.compile(r"…|<[^>]*>|\(…\)|\b\d+\b")
 """What a quoted message has in place of a name or a number."""
 _LEAST: Final = 12
 """Characters of a quoted message that a longer text must have, to be that message."""
+_SMALL: Final = re.compile(
+    "a|an|and|are|at|by|for|from|has|have|in|is|isn|it|its|of|on|or|s|t|that|the|to|was|were|with", re.ASCII
+)
+"""Words that say nothing of what a message is about."""
 _TABLE: Final = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 _WIDEST: Final = 140
 """Characters of a table's line up to which it is printed as it is."""
@@ -77,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
     """What is known of words that aren't a page's name. Raises :class:`ProjectError` where that is nothing."""
     texts = {at: page.read_text() for at, page in found.items()}
-    having = [each for page in _ROWS for each in rows(page, texts[page]) if each.is_of(words)]
+    every = [each for page in _ROWS for each in rows(page, texts[page])]
+    having = [each for each in every if each.is_of(words)] or [each for each in every if each.has_all(words)][:_MOST]
     shown = {f"{each.page} {shlex.quote(each.heading)}" for each in having}
     elsewhere = [f"slinky docs {each}" for each in places(words, texts) if each not in shown]
     near = closest(words, found)
@@ -113,6 +118,11 @@ class Row:
         if re.search(rf"\b{re.escape(wanted)}\b", _plain(self.cells[0])):
             return True
         return any(_quotes(each, wanted) for each in re.findall(r"`([^`]+)`", self.cells[0]))
+
+    def has_all(self, words: str) -> bool:
+        """Whether its first cell has each of these words, wherever; those that any sentence has don't count."""
+        wanted = {word for word in _plain(words).split() if _SMALL.fullmatch(word) is None}
+        return bool(wanted) and wanted <= {*_plain(self.cells[0]).split()}
 
     def shown(self, texts: Mapping[str, str]) -> Iterator[str]:
         """Its cells, each on one line, so that no command is broken. A link is the command that prints its page."""

@@ -17,7 +17,7 @@ from slinky_iac.config.file_paths import context_name, file_path
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.kubernetes.names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity, whole_cpus
-from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_names
+from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_name, of_names
 from slinky_iac.config.slurm.gres import SHARED, GresItem
 from slinky_iac.config.slurm.names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
@@ -46,7 +46,10 @@ _NUMBERED = re.compile(r"([a-z0-9-]*[a-z0-9])-?\[[0-9,-]+\]")
 def _dns_label(value: str) -> str:
     """A name of Kubernetes' objects (``IsDNS1123Label`` of apimachinery's validation.go)."""
     if not is_dns_label(value):
-        raise Refused(value, "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters")
+        words = "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters"
+        near = re.sub(r"[^a-z0-9-]+", "-", value.lower()).strip("-")
+        near = f", for example {near}" if of_name(value) and is_dns_label(near) else ""
+        raise Refused(value, f"{words}{near}", whole=of_name(value))
     return value
 
 
@@ -67,8 +70,9 @@ def _nodeset_name(value: str) -> str:
     if len(value) > 30:
         raise Refused(
             value,
-            f" ({len(value)} characters); at most 30 are allowed, since pods, Slurm nodes and the feature"
-            " are named after it. Shorten it",
+            f"; at most 30 of its {len(value)} characters are allowed, since pods, Slurm nodes and the feature are named"
+            " after it. Shorten it",
+            whole=of_name(value),
         )
     if value in {"all", "default"}:
         raise Refused(

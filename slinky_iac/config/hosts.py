@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from slinky_iac.config.shown import name_of, shown
+
+_MOST: Final = 255
 
 
 def no_host(value: str, is_host: Callable[[str], bool]) -> str:
@@ -12,6 +15,11 @@ def no_host(value: str, is_host: Callable[[str], bool]) -> str:
     name, _, port = value.rpartition(":")
     if port.isdigit() and ":" not in name and is_host(name):
         return f"got {_shown(value)}; the port goes in `port`"
+    numbers = value.split(".")
+    if len(numbers) == 4 and all(each.isascii() and each.isdigit() for each in numbers):
+        large = next((each for each in numbers if int(each) > _MOST), "")
+        why = f"{large} is above {_MOST}" if large else "none of them begins with 0"
+        return f"got {_shown(value)}; an IPv4 address is four numbers of 0 to {_MOST}, and {why}"
     if "," in value:
         return f"got {_shown(value)}: one host"
     return f"got {_shown(value)}; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"

@@ -85,6 +85,11 @@ def of_names(value: str, signs: str) -> bool:
     return len(parts) > 1 and len(value) <= LONGEST and all(len(part) <= SHORT and name_of(part) == part for part in parts)
 
 
+def of_name(value: str) -> bool:
+    """Whether what was given for a name is shown whole: it is like a name, but for signs or for one blank in it."""
+    return name_of(value) == value or (value.count(" ") == 1 and of_names(value, " "))
+
+
 def name_of(value: str) -> str:
     """A name in a message as it is; of another text what :func:`shown` shows."""
     if _is_hostlist(value):

@@ -204,9 +204,10 @@ def other_mode(state: NodeSet, pods: Collection[Pod], *, on_each: bool = False) 
     if mode == wanted or (on_each and empty):
         return ""
     return (
-        f"{state.name} has scalingMode {mode}, and the stack sets {wanted}: somebody else wrote it. A change deletes all its"
-        " pods. Drain its nodes (`scontrol update nodename=… state=drain reason=…`), wait for their jobs, then set"
-        f" scalingMode {wanted} again, or remove the NodeSet from the stack and run `pulumi up`, which drains them"
+        f"{state.name} has scalingMode {mode}, which somebody else wrote. The stack sets {wanted}. slurm-operator deletes"
+        " all pods of a NodeSet whose scalingMode changes. So first drain its nodes (`scontrol update nodename=… state=drain"
+        f" reason=…`) and wait for their jobs, then set scalingMode {wanted} again. Or remove the NodeSet from the stack and"
+        " run `pulumi up`, which drains them"
     )
 
 

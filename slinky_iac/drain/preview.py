@@ -278,7 +278,8 @@ def _given_back(session: Session, settings: ConfSettings) -> Plan | None:
     try:
         held = Record(session, settings).held()
     except SlinkyError as error:
-        session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
+        left = "an earlier run may have left partitions closed or hosts drained for a change of slurm.conf"
+        session.report(f"{left}; whether it did is unknown: {error}", severity="warning")
         return None
     partitions = settings.lines.partitions.keys() & held.partitions.keys()
     hosts = settings.lines.hosts.keys() & {host for host, stack in held.hosts.items() if stack}

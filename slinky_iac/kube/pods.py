@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import field
+
 from slinky_iac.errors import KubeError, KubeNotFound
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
@@ -22,6 +24,23 @@ def hosts_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[str]:
         each.spec.host_name(each.name)
         for each in kube.pods_by(namespace, selector, f"pods of {namespace} with the labels {selector}")
     )
+
+
+class _AddressedStatus(PodStatus, frozen=True):
+    host_ip: str = field(default="", name="hostIP")
+    pod_ip: str = field(default="", name="podIP")
+
+
+class _AddressedPod(Pod, frozen=True, dict=True):
+    status: _AddressedStatus = _AddressedStatus()
+
+
+def addresses_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[str]:
+    """Addresses of all pods of a selector and of the nodes that they are on: from one of these they connect to a host
+    outside, unless a NAT further on changes it."""
+    query = {"labelSelector": selector}
+    found = kube.listed(place("Pod", namespace), Listed[_AddressedPod], f"pods of {namespace} with {selector}", query)
+    return frozenset(address for pod in found for address in (pod.status.pod_ip, pod.status.host_ip) if address)
 
 
 class _SecretVolume(Wire, frozen=True):

@@ -1,4 +1,4 @@
-"""NodeSet= and PartitionName= lines, places in topology.yaml, and what slurmdbd knows. Pure."""
+"""NodeSet= and PartitionName= lines, and places in topology.yaml. Pure."""
 
 from __future__ import annotations
 
@@ -133,40 +133,6 @@ def _storage(config: StackConfig, facts: Facts) -> Answers:
         yield fine(f"is slurmdbd at {conf.AccountingStorageHost} port {conf.AccountingStoragePort}")
 
 
-def _registered(config: StackConfig, facts: Facts) -> Answers:
-    """slurmctld is registered with slurmdbd, under our name."""
-    if not config.accounting.enabled:
-        return
-    name, rows = config.cluster.name, facts.slurm.clusters
-    subject = f"cluster {name} in slurmdbd"
-    by_hand = "sacctmgr -n show cluster format=cluster,controlhost,controlport"
-    row = next((each for each in rows or () if each.name == name), None)
-    if said := facts.slurm.silent.get("slurmdbd", ""):
-        yield problem(
-            said,
-            "slurmctld accepts our token, so slurmdbd is down, slurmrestd can't reach it, or it refuses the token: it must"
-            " have the same JWT key, and reads a new one only when it is restarted",
-            "systemctl status slurmdbd; grep -i AuthAlt /etc/slurm/slurmdbd.conf",
-            at="on slurmdbd's host",
-            source="slurmrestd",
-        )
-    elif rows is None:
-        why = facts.slurm.unknown("clusters", "slurmdbd was not asked")
-        change = "It must list the cluster with slurmctld's address and port"
-        yield unknown(why, change, by_hand, at=At.SLURMCTLD, about=subject)
-    elif row is None:
-        known = ", ".join(sorted(each.name for each in rows)) or "none"
-        change = "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log"
-        yield problem(f"isn't there; it has {known}", change, by_hand, at=At.SLURMCTLD, about=subject)
-    elif not row.controller.host or not row.controller.port:
-        said = "is there, and no slurmctld is registered (host empty, port 0)"
-        lost = "job records wait in its queue, and are lost when it is full"
-        change = f"Start slurmctld, or repair its route to slurmdbd: {lost}"
-        yield problem(said, change, by_hand, at=At.SLURMCTLD, about=subject)
-    else:
-        yield fine(f"slurmctld is registered from {row.controller.host} port {row.controller.port}", about=subject)
-
-
 def _has(config: StackConfig, place: Place) -> bool:
     topology = config.nodes.topologies.get(place.topology)
     if topology is None:
@@ -203,5 +169,4 @@ EXPECTED: Final = (
     Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, Run.SHORT, OUTSIDE),
     Expect("partitions-left", "partitions", "slurmctld", _left, Run.SHORT, OUTSIDE),
     Expect("accounting", "AccountingStorageType", "slurmctld", _storage, Run.SHORT),
-    Expect("slurmdbd", "slurmdbd", "slurmdbd", _registered, Run.SHORT),
 )

@@ -124,6 +124,8 @@ class KubeFacts:
     """Whether slurmrestd's Deployment is there; None where that isn't known."""
     restapi_pods: int | None = None
     """Pods of slurmrestd that serve now; None where that isn't known."""
+    slurmctld: frozenset[str] | None = None
+    """Addresses of slurmctld's pods and of the nodes that these are on; empty where it has none, None where not known."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Fingerprints of the keys in their Secrets, under the keys' labels; those that are there."""
     keys_trouble: Mapping[str, str] = field(default_factory=dict)

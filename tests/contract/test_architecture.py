@@ -41,7 +41,7 @@ MAY_IMPORT = {
 EXTRA = {
     "slinky_iac/__init__.py": {"components"},
     "components/hybrid_cluster.py": {"pydantic"},
-    "components/inputs.py": {"pydantic"},
+    "components/output_kinds.py": {"pydantic"},
     "components/plain_data.py": {"pydantic"},
     "components/program_parts.py": {"pydantic"},
     "components/takes.py": {"pydantic"},

@@ -140,6 +140,24 @@ def test_words_of_a_message_print_its_row_and_no_other(words: str, capsys: pytes
     assert said.count("  What to do: ") == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["is locked", "locked stack", "The stack is currently locked by 1 lock(s)", "error: the stack is currently locked by"],
+)
+def test_words_of_a_message_that_are_not_in_its_order_find_it_too(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", *words.split()], "slinky") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("on-call, First\n  Seen: pulumi was killed; `the stack is currently locked`\n")
+    assert "troubleshooting, Pulumi\n  You see: `the stack is currently locked`" in said
+
+
+@pytest.mark.parametrize("words", ["is the", "it is in", "stack xyzzy"])
+def test_words_that_every_row_has_or_one_that_none_has_find_no_row(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", words], "slinky") == (1 if "xyzzy" in words else 0)
+    printed = capsys.readouterr().out
+    assert ("on-call, " in printed, "troubleshooting, " in printed) == (False, False)
+
+
 def test_words_of_a_message_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     """They are pasted as they are seen, at night."""
     assert main(["docs", "error:", "cannot", "be", "deleted", "because", "it", "is", "protected"], "slinky") == 0

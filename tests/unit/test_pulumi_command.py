@@ -107,6 +107,23 @@ def test_each_cause_has_its_own_next_step_and_no_other(said: str, advice: str) -
         assert str(told.value).endswith(said)
 
 
+def test_outside_a_project_pulumis_own_advice_is_left_out_for_it_makes_another_project() -> None:
+    said = (
+        "error: no Pulumi.yaml project file found (searching upwards from /tmp). If you have not created a project yet, use"
+        " `pulumi new` to do so: no project file found"
+    )
+
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 1, "", said)
+
+    with pytest.raises(StateError) as told:
+        printed(run, ["stack", "export"])
+    assert str(told.value) == (
+        "`pulumi stack export` ended with 1: error: no Pulumi.yaml project file found (searching upwards from /tmp). Run it"
+        " in the project's folder, which has Pulumi.yaml; `slinky new DIR` makes a project"
+    )
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [

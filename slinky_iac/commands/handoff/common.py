@@ -63,12 +63,12 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
     if not config.slurmctld.owns_conf or not config.accounting.enabled:
         return ()
     service = names.accounting_service(config.cluster.resource_name)
-    asked = f"sacct and sacctmgr ask `{service}`, port {names.SLURMDBD_PORT}, as the operator writes into slurm.conf"
+    asked = f"sacct and sacctmgr connect to `{service}` port {names.SLURMDBD_PORT}, which the operator's slurm.conf names"
     for each in config.slurmdbd.hosts:
         if each.port != names.SLURMDBD_PORT:
-            return (f"{asked}; slurmdbd listens on {each.port}, so they work in pods only.",)
-        return (f"{asked}: let the name lead to {each.host}.",)
-    return (f"{asked}: let the name lead to that Service, or use them in a login pod.",)
+            return (f"{asked}. slurmdbd listens on {each.port}, so they work in pods only.",)
+        return (f"{asked}. Let the name lead to {each.host}.",)
+    return (f"{asked}. Let the name lead to that Service, or use them in a login pod.",)
 
 
 def network_page(config: StackConfig) -> str:

@@ -81,7 +81,9 @@ def counts(order: ChangeOrder) -> str:
     """``2 to create, 1 to delete, 14 unchanged``."""
     number = Counter(each.op for each in order.changes)
     found = ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
-    return f"{found}, before it failed" if order.failed else found
+    if order.failed and not order.changes and not order.unchanged:
+        return "the preview failed before its first resource"
+    return f"{found} when the preview failed" if order.failed else found
 
 
 def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:

@@ -29,7 +29,7 @@ from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX, Key
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
-from slinky_iac.kube.pods import ShortPodClient
+from slinky_iac.kube.pods import ShortPodClient, addresses_of
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.parts.registry import kinds_of
 from slinky_iac.preflight.ask_slurm import (
@@ -165,6 +165,9 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         namespace=_or_none(lambda: kube.namespace_exists(namespace)),
         restapi=_or_none(partial(_there, kube, namespace, names.restapi_service(base))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
+        slurmctld=_or_none(partial(addresses_of, kube, namespace, names.slurmctld_pods(base)))
+        if config.slurmctld.owns_conf and config.slurmdbd.hosts
+        else None,
         keys=prints,
         keys_trouble=troubles,
         keys_age_s=ages,

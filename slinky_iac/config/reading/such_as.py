@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.chart.translation import in_one_line
+from slinky_iac.config.fields import FilePath
 from slinky_iac.config.paths import mapping
 from slinky_iac.config.stack import PROJECT, StackConfig
 
@@ -27,6 +28,8 @@ _SCALARS: Final[Mapping[Any, Sequence[object]]] = {
     str: ("name", "a.example.org", "/folder", "4Gi", "1", "25.11", "registry.example.org/image:1", "1h"),
 }
 """Values of which one fits where a type has a rule of its own."""
+_PATH: Final = "/folder/name"
+"""Of a file or a folder: a bare name is right too, and doesn't show that a path is wanted."""
 _OWN: Final[Mapping[str, object]] = {
     "drain": {"deadline": "2h"},
     "nodesets": {"cpu": {"replicas": 4}},
@@ -157,6 +160,8 @@ def _made(annotation: Any, depth: int) -> Iterator[object]:  # noqa: ANN401
         yield from ([each] for each in _made(args[0], depth + 1))
     elif origin is Literal:
         yield args[0]
+    elif annotation == FilePath:
+        yield _PATH
     elif origin is Annotated:
         yield from _made(args[0], depth)
     elif origin in (Union, types.UnionType):

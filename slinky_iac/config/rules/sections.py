@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_address
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.fields import is_address
@@ -73,6 +74,15 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
         )
 
 
+_USUAL: Final = {
+    names.SLURMCTLD_PORT: "slurmctld",
+    names.SLURMD_PORT: "slurmd",
+    names.SLURMDBD_PORT: "slurmdbd",
+    names.SLURMRESTD_PORT: "slurmrestd",
+}
+"""Whose port it is where no file says another."""
+
+
 def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Where pods find slurmctld and slurmdbd outside: a name that they can resolve, an address that isn't their own, and a
     port that the operator, which always writes the usual one, can lead to."""
@@ -86,9 +96,14 @@ def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
         host = name_of(external.host)
         led = path != "controller.external" or len(hosts) == 1  # else slurmrestd has a slurm.conf of the stack's
         if led and not is_address(external.host) and external.port != usual:
+            own, other = _USUAL[usual], _USUAL.get(external.port)
+            why = f"the operator always writes port {usual}, and only an address can be led from there to another port"
             yield at(path).error(
-                f"port {external.port} with a host name: the operator always writes port {usual}, and only an address can be"
-                f" led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on {usual}"
+                f"port {external.port} is {other}'s usual one, and {own}'s is {usual}: leave port out. If {own} does listen"
+                f" on {external.port}, give its IP address: {why} (EndpointSlice)"
+                if other
+                else f"port {external.port} with a host name: {why} (EndpointSlice). Give the IP address, or let the daemon"
+                f" listen on {usual}"
             )
         if _is_local(external.host):
             yield at(f"{path}.{field}").error(

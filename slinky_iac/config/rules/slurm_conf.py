@@ -163,12 +163,14 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for member in partition.nodesets:
             if member != "ALL" and not members.issuperset(hosts_in(member)):
                 known = ", ".join(name_of(each) for each in sorted(members)) or "none"
-                meant = f"Did you mean {name_of(near)}? Else remove" if (near := closest(member, members)) else "Remove"
+                near = closest(member, members)
+                meant = f"Did you mean {name_of(near)}? Else write" if near else "Write"
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
-                    f" slurmctld refuses its whole configuration over one such line. {meant} it from the list;"
-                    " nodesets: [] keeps the partition and its queue. In a program, the list takes those of `nodesets`"
-                    " alone, and no NodeSet that joins later"
+                    f" slurmctld refuses its whole configuration over one such line. {meant} a NodeSet into `nodesets`, in a"
+                    " program in place of its NodeSet(…), which the list doesn't know (`slinky docs own-repository 'A"
+                    " NodeSet of its own'`), and a host into external.slurmdHosts. Or remove it from the list; nodesets: []"
+                    " keeps the partition and its queue"
                 )
 
 

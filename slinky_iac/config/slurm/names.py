@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from slinky_iac.config.shown import Refused
+from slinky_iac.config.shown import Refused, of_name
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+-]*")
 _NODE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -53,8 +53,9 @@ def cluster_name(value: str) -> str:
     if _CLUSTER.fullmatch(value) is None or len(value) > 40:
         raise Refused(
             value,
-            f" ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_', '-', '.' and '$', and begins with"
-            " none of '-' and '.': slurmdbd's tables and slurmctld's folder are named after it",
+            "; ClusterName is 1 to 40 of letters, digits, '_', '-', '.' and '$', and begins with none of '-' and '.':"
+            " slurmdbd's tables and slurmctld's folder are named after it",
+            whole=of_name(value),
         )
     return value
 
@@ -69,5 +70,7 @@ def _named(value: str, form: re.Pattern[str], longest: int, allowed: str) -> str
 
 def _of(value: str, form: re.Pattern[str], longest: int, allowed: str) -> str:
     if form.fullmatch(value) is None or len(value) > longest:
-        raise Refused(value, f"; it is 1 to {longest} of {allowed}, and begins with a letter, a digit or '_'")
+        raise Refused(
+            value, f"; it is 1 to {longest} of {allowed}, and begins with a letter, a digit or '_'", whole=of_name(value)
+        )
     return value

@@ -42,4 +42,4 @@ def test_a_truth_value_is_what_switches_a_part_off() -> None:
 def test_a_member_of_a_partition_that_is_misspelt_is_named() -> None:
     partition = "  slinky-iac:partitions:\n    long: {nodesets: [cpus]}\n"
     (found,) = said("  slinky-iac:nodesets:\n", f"{partition}  slinky-iac:nodesets:\n")
-    assert "Did you mean cpu? Else remove it from the list" in found
+    assert "Did you mean cpu? Else write a NodeSet into `nodesets`" in found

@@ -58,6 +58,27 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
         ("memory: 128Gi", "memory: lots", "an amount of memory is a number with a unit, for example 512Mi or 16Gi"),
         ("cpus: 32", "cpus: some", "for example 500m or 4"),
         (
+            "port: 6817",
+            "port: 6819",
+            "controller.external: port 6819 is slurmdbd's usual one, and slurmctld's is 6817: leave port out. If slurmctld",
+        ),
+        (
+            "host: dbd1.example.org",
+            "host: dbd1.example.org\n      port: 6817",
+            "accounting.external: port 6817 is slurmctld's usual one, and slurmdbd's is 6819: leave port out. If slurmdbd",
+        ),
+        ("name: hpc1", "name: Hydra Cluster", "cluster.name: got 'Hydra Cluster'; ClusterName is 1 to 40 of letters"),
+        ("name: hpc1", "name: a b c d e f g h", "cluster.name: got 'a b c'… (15 characters); ClusterName is 1 to 40"),
+        ("    gpu:\n", "    gpu_a100_training:\n", "at most 63 characters, for example gpu-a100-training"),
+        (
+            "    gpu:\n",
+            "    gpu_a:\n",
+            "got 'gpu_a'; Kubernetes allows lower-case letters, digits and inner dashes, at most 63",
+        ),
+        ("port: 6817", "port: 7000", "port 7000 with a host name: the operator always writes port 6817"),
+        ("host: ctl1.example.org", "host: 10.0.0.300", "an IPv4 address is four numbers of 0 to 255, and 300 is above 255"),
+        ("host: ctl1.example.org", "host: 10.0.0.010", "of 0 to 255, and none of them begins with 0"),
+        (
             "host: ctl1.example.org",
             "host: [ctl1.example.org, ctl2.example.org]",
             "one host; further ones go in controller.ext",

@@ -13,7 +13,8 @@ from pulumi import Output
 import components
 import slinky_iac
 from components.arguments import EXAMPLES
-from components.inputs import address, checked
+from components.inputs import address
+from components.output_kinds import checked
 from components.program_parts import HybridCluster, NodeSet
 from components.takes import IMAGE
 from slinky_iac.config.reading.load import examined
@@ -180,12 +181,48 @@ def test_an_f_string_leads_to_the_form_of_its_setting(given: Any, words: str) ->
         ({"slurmctl": "ctl.example.org"}, "slurmctl: is not an argument; did you mean slurmctld?"),
         ({"NodeSets": {}}, "NodeSets: is not an argument; did you mean nodesets?"),
         ({"zone": "a"}, "zone: is not an argument; allowed here: name, slurmctld, slurmdbd, cluster"),
+        (
+            {"labels": {"a": "b"}},
+            "labels: is not an argument; it is a setting of controller.pod, accounting.pod, restapi.pod, ",
+        ),
+        ({"replicas": 2}, "replicas: is not an argument; it is a setting of restapi, nodesets.NAME, logins.NAME"),
+        ({"slurm_version": "25.11"}, "slurm_version: is not an argument; it is a setting of cluster"),
+        (
+            {"depends_on": []},
+            "depends_on: is an option of Pulumi's resources: opts=pulumi.ResourceOptions(depends_on=…)",
+        ),
+        ({"protect": True}, "protect: is an option of Pulumi's resources: opts=pulumi.ResourceOptions(protect=…)"),
+        ({"ignore_changes": []}, "ignore_changes: has no effect on a component: "),
     ],
 )
 def test_an_argument_that_is_not_there_is_named_with_the_one_that_is(given: dict[str, Any], sentence: str) -> None:
     said = refused(lambda: HybridCluster("atlas", **{**OUTSIDE, **given}))
     assert sentence in said
     assert said.startswith("HybridCluster atlas (tests/unit/components/test_arguments.py:")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "cluster: is needed: cluster=HYBRIDCLUSTER, as the program made it"),
+        ({"replicas": 1}, "cluster: is needed: "),
+        ({"cluster": None}, "cluster: is needed: "),
+        (
+            {"cluster": {"cluster": {"name": "a"}}, "replicas": 1, "depends_on": []},
+            "depends_on: is an option of Pulumi's resources: opts=pulumi.ResourceOptions(depends_on=…)",
+        ),
+        (
+            {"cluster": {"cluster": {"name": "a"}}, "replicas": 1, "delete_before_replace": True},
+            "delete_before_replace: has no effect on a component: ",
+        ),
+        ({"cluster": {"cluster": {"name": "a"}}, "replicas": 1, "labels": {}}, "it is `nodesets.cpu.pod.labels`"),
+    ],
+)
+def test_a_nodeset_is_told_what_it_needs_and_where_options_go(given: dict[str, Any], sentence: str) -> None:
+    said = refused(lambda: NodeSet("cpu", **given))
+    assert sentence in said
+    assert said.startswith("NodeSet cpu (tests/unit/components/test_arguments.py:")
+    assert "slurm_name, " not in said, "no list of all settings"
 
 
 @pytest.mark.parametrize(
@@ -223,3 +260,12 @@ def test_an_attribute_of_a_cluster_that_is_not_there_is_named_with_the_one_that_
 )
 def test_what_a_message_says_to_write_is_python(given: dict[str, Any], sentence: str) -> None:
     assert sentence in refused(lambda: HybridCluster("atlas", **{"slurmctld": "ctl.example.org", **OUTSIDE, **given}))
+
+
+def test_a_partition_of_a_nodeset_that_joins_later_says_first_how_the_cluster_knows_it() -> None:
+    partitions = {"long": {"nodesets": ["cpu", "gpu"]}}
+    nodesets = {"cpu": {"replicas": 1}}
+    said = refused(lambda: HybridCluster("atlas", slurmctld="a", **OUTSIDE, nodesets=nodesets, partitions=partitions))
+    known = said.index("Write a NodeSet into `nodesets`, in a program in place of its NodeSet(…)")
+    assert known < said.index("remove it from the list")
+    assert "`slinky docs own-repository 'A NodeSet of its own'`" in said

@@ -13,6 +13,7 @@ import pytest
 from pulumi import Output
 from pulumi_kubernetes.core.v1 import TolerationArgs
 
+from components.inputs import address
 from components.program_parts import HybridCluster, NodeSet
 from slinky_iac.config.workers import Resources
 from tests.unit.components.test_program_parts import OUTSIDE, made, refused
@@ -66,6 +67,59 @@ def test_what_is_no_plain_data_is_refused_by_its_path(nodeset: Any, sentence: st
     assert sentence in said_of(nodeset)
 
 
+OUTPUT = Output.from_input("a")
+FORMAT = 'pulumi.Output.format("reg/{0}:1", OUTPUT)'
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "sentence"),
+    [
+        (
+            {"image": {"repository": OUTPUT, "tag": "1"}},
+            f"image: got a mapping with an Output in it; takes a text: write {FORMAT}",
+        ),
+        ({"image": [OUTPUT]}, f"image: got a list with an Output in it; takes a text: write {FORMAT}"),
+        ({"image": [address(OUTPUT)]}, "image: got a list with an Output in it; takes a text"),
+        ({"image": {"a": [{"b": OUTPUT}]}}, "image: got a mapping with an Output in it; takes a text"),
+        (
+            {"replicas": {"min": OUTPUT}},
+            "replicas: got a mapping with an Output in it; takes a whole number: give the Output itself",
+        ),
+        ({"features": {"a": OUTPUT}}, "features: got a mapping with an Output in it; takes a list of text"),
+        ({"pod": [OUTPUT]}, "pod: got a list with an Output in it; takes a mapping"),
+        ({"pod": {"node_selector": [OUTPUT]}}, "pod.nodeSelector: got a list with an Output in it; takes a mapping"),
+        ({"pod": {"tolerations": {"value": OUTPUT}}}, "pod.tolerations: got a mapping with an Output in it; takes a list"),
+        ({"extra_conf": {"Weight": {"a": OUTPUT}}}, "extraConf.Weight: got a mapping with an Output in it; takes a text"),
+        (
+            {"env": {"A": {"value": OUTPUT}}},
+            "env.A: got a mapping with an Output in it; takes a text: give the Output itself",
+        ),
+        (
+            {"partition": {"enabled": {"a": OUTPUT}}},
+            "partition.enabled: got a mapping with an Output in it; takes True or False",
+        ),
+        ([OUTPUT], "nodesets.cpu: got a list with an Output in it; takes a mapping"),
+    ],
+)
+def test_an_output_in_what_the_setting_does_not_take_is_refused_at_the_setting(nodeset: Any, sentence: str) -> None:
+    """Not below it, at a path that no setting has."""
+    said = said_of(nodeset)
+    assert sentence in said
+    assert "can't be an Output" not in said
+
+
+@pytest.mark.parametrize("host", [{"host": OUTPUT, "port": 1}, [OUTPUT], {"host": "a"}, 5, True, Site()])
+@pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
+def test_what_is_no_host_is_refused_by_the_argument_that_was_written(daemon: str, host: Any) -> None:
+    said = said_of(**{"accounting": {}, daemon: host})
+    assert f"{daemon}: takes a host, got " in said
+    assert ".external.host" not in said
+
+
+def test_a_path_in_the_wrong_form_shows_one_that_looks_like_a_path() -> None:
+    assert '"kubeconfig": "/folder/name"' in said_of(kubernetes={"kubeconfig": {"a": "b"}})
+
+
 @pytest.mark.parametrize("name", ["cluster", "controller", "accounting", "keys", "nodesets", "more"])
 def test_no_section_may_be_an_object(name: str) -> None:
     section: Any = Site()
@@ -75,6 +129,8 @@ def test_no_section_may_be_an_object(name: str) -> None:
 def test_no_section_of_which_a_part_is_needed_at_once_may_be_an_output() -> None:
     for name in ("cluster", "controller", "accounting"):
         assert f"{name}: can't be an Output" in said_of(**{name: Output.from_input({})})
+    said = said_of(kubernetes=Output.from_input("apiVersion: v1"))
+    assert 'kubernetes: can\'t be an Output: it decides what is made. Give kubernetes={"context": "hpc"}' in said
 
 
 def test_a_nodeset_of_its_own_says_the_same() -> None:

@@ -9,8 +9,9 @@ import pulumi
 import pytest
 from pulumi import Output
 
-from components.inputs import address, checked
+from components.inputs import address
 from components.node_set import counted
+from components.output_kinds import checked
 from components.program_parts import HybridCluster, NodeSet
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.reading.load import load

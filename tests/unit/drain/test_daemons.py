@@ -114,7 +114,7 @@ def test_a_new_nodeset_with_the_status_of_the_deleted_one_is_begun():
     ("found", "says"),
     [
         (state(Selection({"pool": "gpu", "n": "1"})), "written by another client"),
-        (nodeset(2), "has scalingMode StatefulSet, and the stack sets DaemonSet"),
+        (nodeset(2), "has scalingMode StatefulSet, which somebody else wrote. The stack sets DaemonSet"),
         (state(frozen="kernel"), "is frozen"),
         (state(deleting=True), "is being deleted"),
     ],

@@ -171,6 +171,16 @@ def test_warnings_stand_under_the_headline_and_not_among_policies(steps: tuple[d
     assert "<details" not in markdown(order, verdict).partition("will stop")[0]
 
 
+def test_a_failed_preview_says_how_far_it_came_and_counts_nothing_that_it_did_not_see() -> None:
+    early = change_order(digest(diagnostics=[ERROR]), now=NOW)
+    late = change_order(digest(step("create", NAMESPACE, "slurm-ns", None), diagnostics=[ERROR]), now=NOW)
+    assert (early.failed, late.failed) == (True, True)
+    assert words.counts(early) == "the preview failed before its first resource"
+    assert words.counts(late) == "1 to create, 0 unchanged when the preview failed"
+    for shown in all_forms(early, judge(early, Limits())):
+        assert "unchanged" not in shown
+
+
 def test_a_preview_without_steps_has_no_stack_and_says_so() -> None:
     order = change_order(digest(), now=NOW)
     for shown in all_forms(order, judge(order, Limits())):

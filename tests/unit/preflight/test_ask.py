@@ -107,6 +107,21 @@ def test_before_the_first_up_what_is_not_there_is_not_there_and_no_trouble(api: 
     assert (kube.keys, kube.keys_trouble, kube.workers) == ({}, {}, {})
 
 
+def test_where_slurmctlds_pods_are_is_asked_where_an_outside_slurmdbd_can_have_another(api: Api) -> None:
+    def seen(**over: Any) -> frozenset[str] | None:
+        kept = {"controller": None, "accounting": {"enabled": True, "external": {"host": "127.0.0.1", "port": 1}}}
+        return ask(values(**{**kept, **over}), Scope(pod=False), env={"KUBECONFIG": str(api.kubeconfig)}).kube.slurmctld
+
+    assert seen() is None, "the list was refused"
+    api.answers[f"{NAMESPACE}/pods"] = {"items": [], "metadata": {}}
+    assert seen() == frozenset()
+    meta = {"name": "slurm-controller-0", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-11-29T00:00:00Z"}
+    status = {"phase": "Running", "podIP": "10.244.0.7", "hostIP": "10.0.0.20"}
+    api.answers[f"{NAMESPACE}/pods"]["items"] = [{"metadata": meta, "spec": {}, "status": status}]
+    assert seen() == {"10.244.0.7", "10.0.0.20"}
+    assert seen(accounting={"enabled": False, "external": None}) is None, "nobody asks whose it is"
+
+
 def test_keys_in_secrets_become_fingerprints_and_a_broken_one_a_reason(api: Api) -> None:
     api.answers[f"{SECRETS}/slurm-auth-slurm"] = secret("slurm.key", OTHER)
     api.answers[f"{SECRETS}/slurm-auth-jwths256"] = {"metadata": {}, "data": {"jwt_hs256.key": "not base64!"}}

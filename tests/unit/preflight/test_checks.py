@@ -160,6 +160,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("slurmdbd", slurm(clusters=(cluster("lab"),)), PROBLEM, ""),
     ("slurmdbd", slurm(clusters=(cluster("other", "h", 6817, 11520),)), PROBLEM, ""),
     ("slurmdbd", slurm(clusters=None, failed={"clusters": "error 7000"}), UNKNOWN, ""),
+    ("registered-host", slurm(clusters=(cluster("lab", "10.0.0.9", 6817, 11520),)), WARNING, "pgrep -a slurmctld"),
     ("metal-hosts", slurm(nodes=(node("gpu-0"), node("gpu-1"))), PROBLEM, "NodeName=metal-1 NodeAddr=10.0.0.5 CPUs=4"),
     ("metal-hosts", slurm(nodes=(node("metal-1", "IDLE", "NOT_RESPONDING"),)), PROBLEM, "systemctl status slurmd"),
     ("metal-hosts", slurm(nodes=(node("metal-1", "UNKNOWN"),)), PROBLEM, "systemctl status slurmd"),

@@ -56,6 +56,7 @@ NAMES = {
     *(
         "max-node-count",
         "power-saving",
+        "registered-host",
         "select-type",
         "trial",
         "qos",
