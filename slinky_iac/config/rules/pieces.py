@@ -35,12 +35,6 @@ _PORTS: Final[Mapping[str, int]] = {
     "logins": 22,
 }
 """The operator's port of each daemon; its name is the container's."""
-_BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
-    "controller": ("reconfigure", "logfile"),
-    "nodesets": ("logfile",),
-    "logins": ("initconf",),
-}
-"""The operator's init containers."""
 _RESOLVERS: Final = ("ClusterFirst", "ClusterFirstWithHostNet")
 
 
@@ -116,9 +110,7 @@ def _strong(context: Piece) -> list[str]:
 
 
 def _own_names(config: StackConfig, part: Part) -> set[str]:
-    found = {raw_merge.DAEMONS[part.section], *_BEFORE.get(part.section, ())}
-    if config.operator_version.prunes_slurm_conf:  # slurmctld's pod restarts for new files (controllerPodTemplate, 1.2.0)
-        found -= {"reconfigure"}
+    found = set(part.own.containers)
     if config.identity.passwd is not None:
         found.add("users")
     return found | ({"sssd"} if config.identity.sssd is not None and part.section == "controller" else set())
@@ -137,7 +129,7 @@ def _names(part: Part, own: set[str]) -> Iterator[Finding]:
 
 def _ports(part: Part) -> Iterator[Finding]:
     """Of all containers: they share the pod's address, and Services and probes select a port by its name."""
-    number, name = _PORTS[part.section], raw_merge.DAEMONS[part.section]
+    number, name = _PORTS[part.section], part.own.container
     for container, where in part.containers():
         for each in listed(container, "ports"):
             if number == each.get("containerPort") or name == each.get("name"):

@@ -236,7 +236,7 @@ RAW += [
         "pod.volumes",
         (name, "Rename it"),
     )
-    for name in ("run", "ssh-host-keys")
+    for name in ("run", "statesave")
 ]
 CAPABILITY = {"capabilities": {"add": ["IPC_LOCK"]}}
 RAW_SOUND = {
