@@ -149,6 +149,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " The stack is refused until you remove it, or acknowledge it with the reason.",
     "slurm-writes": "A parameter of Slurm's has a daemon write outside the folders of logs, spools and scratch. The stack is"
     " refused until you change the place, or acknowledge it with the reason.",
+    "unsafe-sysctl": "A pod has a sysctl that kubelets refuse unless their configuration names it. Acknowledge it if the"
+    " Kubernetes nodes that take these pods have it in `allowedUnsafeSysctls`.",
     "same-address": "Two outside slurmd hosts have one address and one port, so slurmctld reaches one slurmd for both."
     " Correct one of them. Acknowledge it if a proxy on that address tells them apart.",
     "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"

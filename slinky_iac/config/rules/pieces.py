@@ -14,6 +14,7 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.gates import dropped
 from slinky_iac.config.kubernetes.pieces import Piece, listed, mapped
+from slinky_iac.config.kubernetes.sysctls import SAFE, dotted, namespace
 from slinky_iac.config.kubernetes.types import RELEASE
 from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.operator.pod_places import fault_of_prefix, fault_of_variable
@@ -21,6 +22,7 @@ from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.rules.secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.text import some
 
 STRONG_CAPABILITIES: Final = frozenset(
     {"ALL", "BPF", "DAC_READ_SEARCH", "SYS_ADMIN", "SYS_BOOT", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO"}
@@ -166,6 +168,14 @@ def _unlike(part: Part) -> Iterator[Finding]:
         yield at(f"{part.path}.raw.pod.schedulingGates").warning(
             "keeps each pod unscheduled until a controller of yours removes the gates from it",
             id="scheduling-gate",
+        )
+    sysctls = [str(each.get("name") or "") for each in listed(mapped(part.raw.pod, "securityContext"), "sysctls")]
+    asked = [name for name in sysctls if namespace(name) and dotted(name) not in SAFE]
+    if asked:
+        yield at(f"{part.path}.raw.pod.securityContext.sysctls").warning(
+            f"has {some(map(name_of, asked), 3)}, which a kubelet sets only where its configuration has it in"
+            " allowedUnsafeSysctls: elsewhere each pod fails (SysctlForbidden)",
+            id="unsafe-sysctl",
         )
     user = mapped(part.raw.container, "securityContext").get("runAsUser")
     if part.section == "nodesets" and user:
