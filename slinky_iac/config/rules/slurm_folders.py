@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules.slurm_files import pairs
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.reach import PURGES
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.slurm.words import TRUE
@@ -27,6 +28,12 @@ _SLINKY: Final = "ghcr.io/slinkyproject/"
 _CONF: Final = "/etc/slurm/"
 _ARCHIVED: Final = re.compile(r"archive(?!dir$|script$)\w+", re.IGNORECASE)
 """Parameters by which slurmdbd archives what it purges."""
+_CA: Final = "caSecret: NAME, a Secret with ca.crt"
+_CLIENT: Final = "clientSecret: NAME, a Secret of type kubernetes.io/tls"
+_DATABASE_FILES: Final = {"ssl_ca": _CA, "ssl_capath": _CA, "ssl_cert": _CLIENT, "ssl_key": _CLIENT}
+"""Options of StorageParameters that name a file, each with its setting."""
+_ROOTS: Final = ("/etc/ssl/certs", "/etc/pki")
+"""Public authorities, of an image's own."""
 _HDF5: Final = "AcctGatherProfileType"
 
 
@@ -111,6 +118,28 @@ def _archive_script(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
         )
 
 
+def _database_files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Files by which slurmdbd and its database know each other (``_set_mysql_ssl_opts`` of mysql_common.c)."""
+    own, raw, database = config.slurmdbd.extra_conf, config.accounting.raw, config.accounting.database
+    key = spelt(own, "StorageParameters")
+    if not key or not config.slurmdbd.pods or (database is not None and database.tls is not None):
+        return
+    for option in own[key].strip('"').split(","):
+        name, _equals, value = option.partition("=")
+        setting = _DATABASE_FILES.get(name.strip().lower())
+        place = PurePosixPath(normpath(value.strip()))
+        is_root = setting == _CA and any(place.is_relative_to(each) for each in _ROOTS)
+        may_be_of_image = not _of_slinky(config.cluster.images.slurmdbd) and not place.is_relative_to(_CONF)
+        if setting is None or is_root or may_be_of_image or _mounted(place, raw):
+            continue
+        yield at(f"accounting.extraConf.{key}").error(
+            f"has {name_of(name.strip())}={shown(value)}, which slurmdbd's pod doesn't have: slurmdbd reaches no database,"
+            f" and slurmctld waits for it. Remove this line and set accounting.database.tls.{setting}, which mounts the file"
+            " and names it here; or mount it from a volume (accounting.raw.pod.volumes and"
+            " accounting.raw.container.volumeMounts)"
+        )
+
+
 def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Profiles of jobs in files: ``acct_gather_profile_p_conf_set`` ends without their folder."""
     own = config.slurmctld.extra_conf
@@ -122,4 +151,4 @@ def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_logs, _archive, _archive_script, _profiles)
+RULES = (_logs, _archive, _archive_script, _database_files, _profiles)
