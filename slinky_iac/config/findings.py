@@ -120,9 +120,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " image lacks. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
     " `cluster.podSecurity`, and label the namespace where it is made.",
-    "program-not-in-image": "slurm.conf names a program that the image would have to have, and the image is Slinky's, which"
-    " has no program of a site's. Give the script in the setting that the message names, or use an image of your own."
-    " Acknowledge it if the image has the program.",
+    "program-not-in-image": "slurm.conf, or a script's first line, names a program that the image would have to have, and"
+    " the image is Slinky's, which has no program of a site's. Give the script in the setting that the message names, begin"
+    " it with a program that the message lists, or use an image of your own. Acknowledge it if the image has the program.",
     "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
     " it for a trial cluster only.",
     "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. At the"
