@@ -142,6 +142,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "slurm-ignores": "A parameter, an option or a line is there that Slurm's daemons pass over, without a word or with a"
     " line in their log, or a value in whose place they take another. Correct or remove it. Acknowledge it if a plugin of"
     " your own reads it.",
+    "slurm-newer": "Slurm is newer than all releases that this program knows: it judges by the newest of them. Take a newer"
+    " release of this program, where there is one.",
     "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image, or a"
     " script or a hook of a container (`raw.container.lifecycle`) does harm to jobs. The stack is refused until you change"
     " it, or put the program into the image, or acknowledge it with the reason.",

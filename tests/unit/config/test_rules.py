@@ -22,7 +22,7 @@ from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_programs import PROGRAMS, PROGRAMS_SOUND, PROGRAMS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
-from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND
+from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND, RELEASES_TOLD
 from tests.unit.config.rule_cases_sites import SITES, SITES_SOUND, SITES_TOLD
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_SOUND, TLS_TOLD
@@ -48,6 +48,7 @@ HINTS = (
     + SITES_TOLD
     + ADOPTED_TOLD
     + RAW_TOLD
+    + RELEASES_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
 
