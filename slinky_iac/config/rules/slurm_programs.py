@@ -181,8 +181,7 @@ def _unrunnable(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for name, text in files.items():
             if said := shebang.fault(text):
                 yield at(f"controller.{kind}.{name}").error(
-                    f"{said}: slurmd can't run it, the first job of every node would fail there, and the node be drained."
-                    " Begin with #!/bin/sh and a line feed"
+                    f"{said}: slurmd can't run it, the first job of every node fails there, and the node is drained"
                 )
 
 

@@ -27,7 +27,8 @@ def is_script(text: str) -> bool:
 def fault(text: str) -> str:
     """Why Linux can't run a text as a script; empty where it can."""
     if not _BEGINNING.match(text):
-        return ("has a carriage return behind" if is_script(text) else "doesn't begin with") + " #!"
+        what = "has a carriage return behind" if is_script(text) else "doesn't begin with"
+        return f"{what} #! (begin with #!/bin/sh and a line feed)"
     program, argument = _parts(text)
     if not program.startswith("/"):
         named = f"{name_of(program)} behind #!, which isn't the path of a program" if program else "nothing behind #!"

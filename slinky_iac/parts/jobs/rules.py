@@ -93,9 +93,7 @@ def script(path: str, text: str) -> Iterator[Finding]:
     if not shebang.is_script(text):
         yield at(path).error("doesn't begin with #!, and Slurm refuses such a script; begin with #!/bin/sh")
     elif said := shebang.fault(text):
-        yield at(path).error(
-            f"{said}: no node can run it, and the job fails as it starts. Begin with #!/bin/sh and a line feed"
-        )
+        yield at(path).error(f"{said}: no node can run it, and the job fails as it starts")
     if "\n#SBATCH" in text:
         yield at(path).error(
             "has #SBATCH lines, which sbatch reads and slurmrestd doesn't: they would have no effect. Use the settings of"
