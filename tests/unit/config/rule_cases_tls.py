@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stacks import minimal
+from tests.stacks import merged, minimal
 from tests.unit.config.rule_cases import Case
 
 URL = {"url": "https://slurmrestd.example.org:6820"}
@@ -56,12 +56,15 @@ TLS += [
         {"accounting": {"extraConf": {"storageParameters": None}}},
     ),
 ]
-OWN_TLS = {"database": {"host": "db.example.org", "passwordFrom": {"secret": "database"}}, "enabled": True}
+OWN_TLS: dict[str, Any] = {"database": {"host": "db.example.org"}, "enabled": True}
+OF_OTHERS: dict[str, Any] = {
+    "cluster": {"name": "lab", "createNamespace": False},
+    "accounting": {"database": {"passwordFrom": {"secret": "database"}}},
+}
 
 
 def _storage(parameters: str, **more: object) -> dict[str, Any]:
-    cluster = {"name": "lab", "createNamespace": False}
-    return minimal(cluster=cluster, accounting=OWN_TLS | {"extraConf": {"StorageParameters": parameters}} | more)
+    return minimal(accounting=OWN_TLS | {"extraConf": {"StorageParameters": parameters}} | more)
 
 
 WITH_CA = {
@@ -99,21 +102,22 @@ TLS_TOLD_OF_DATABASE = [
         "accounting.extraConf.StorageParameters",
         ("slurmdbd leaves out", "SSL_CA, SSL_CAPATH, SSL_CERT, SSL_CIPHER and SSL_KEY"),
         {"accounting": {"extraConf": {"StorageParameters": "SSL_CIPHER=HIGH"}}},
-        secrets=frozenset(),
     )
     for what, option in (("a word that isn't one", "SSL_CAA=/ca"), ("an option without a value", "SSL_VERIFY"))
 ]
 TLS_SOUND = {
-    "a public CA of the image for the database": _storage("SSL_CA=/etc/ssl/certs/ca-certificates.crt"),
-    "a CA in a volume for the database": _storage("SSL_CA=/ca/ca.crt", raw=WITH_CA),
-    "a CA in an image of the site's": minimal(
-        cluster={
-            "name": "lab",
-            "createNamespace": False,
-            "images": {"slurmdbd": "registry.example.org/slurmdbd:26.05-ubuntu24.04"},
-        },
-        accounting=OWN_TLS | {"extraConf": {"StorageParameters": "SSL_CA=/opt/site/ca.pem"}},
-    ),
+    name: merged(stack, OF_OTHERS)
+    for name, stack in (
+        ("a public CA of the image for the database", _storage("SSL_CA=/etc/ssl/certs/ca-certificates.crt")),
+        ("a CA in a volume for the database", _storage("SSL_CA=/ca/ca.crt", raw=WITH_CA)),
+        (
+            "a CA in an image of the site's",
+            merged(
+                _storage("SSL_CA=/opt/site/ca.pem"),
+                {"cluster": {"images": {"slurmdbd": "registry.example.org/slurmdbd:26.05-ubuntu24.04"}}},
+            ),
+        ),
+    )
 }
 PLAIN = {"url": "http://slurmrestd.example.org:6820"}
 CA = {"caFile": "ca.pem"}
