@@ -32,6 +32,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"
     " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type` to"
     " LoadBalancer or NodePort, or slurmctld learns of changed accounts only when it asks again.",
+    "archives-not-kept": "slurmdbd's archives are in a volume that goes with its pod. Use a claim. Acknowledge it if"
+    " something takes the archives elsewhere.",
     "cloud-without-programs": "A host has `State=CLOUD`, and slurm.conf no ResumeProgram or SuspendProgram: slurmctld gives"
     " it jobs that wait for a node which nothing starts. Set both, or leave State out. Acknowledge it if you start these"
     " nodes yourself.",

@@ -30,13 +30,14 @@ _TOPOLOGY: Final = "TopologyPlugin"
 _FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
 _PORT: Final = "SlurmdPort"
 _HEALTH: Final = ("HealthCheckProgram", "HealthCheckInterval")
+_PORTS: Final = "SlurmctldPort"
 _PRIVATE: Final = ("NamespaceType", "JobContainerType")
 """Folders of a job's own, by their name since 25.11 and by the one before, whose values the first takes, too."""
 _BASE_PATHS: Final = {"tmpfs": "AutoBasePath=true in job_container.conf", "linux": "auto_basepath: true in namespace.yaml"}
 """What lets slurmd make the folder where these are (``namespace_p_restore``), by plugin."""
 _DOWN: Final = re.compile(r"Slurmctld\((primary|backup[0-9]*)\) at ([A-Za-z0-9_.-]+) is DOWN")
 """What `scontrol show config` ends with, one line a slurmctld (``_print_ping`` of scontrol.c)."""
-_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *_PRIVATE, *power.PARAMETERS})
+_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *_PRIVATE, _PORTS, *power.PARAMETERS})
 _NOT_SENT: Final = re.compile(r"[/*?\[]")
 """In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
 
@@ -102,6 +103,12 @@ def warnings(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator
 def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
     """What pods would lack that other nodes have."""
     yield from _private(now)
+    if "-" in now.get(_PORTS, ""):
+        yield (
+            f"{_PORTS} is {name_of(now[_PORTS])}: each command and daemon takes one port of them by chance, and the stack's"
+            " controller.external.port is the first. Let pods reach all of them (firewalls, and networkPolicies, which let"
+            " them reach the first alone), or set one port in slurm.conf"
+        )
     program, interval = (now.get(key, "") for key in _HEALTH)
     if program and interval.split(" ")[0] not in ("", "0"):
         yield (

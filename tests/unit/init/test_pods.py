@@ -35,6 +35,7 @@ SAVING = "SuspendProgram = /opt/off\nResumeProgram = /opt/on\nSuspendTime = 300 
         ("NamespaceType = namespace/site\n", "in its own file"),
         ("NamespaceType = (null)\nJobContainerType = (null)\n", ""),
         ("JobContainerType = job_container/none\n", ""),
+        ("SlurmctldPort = 6817-6820\n", "SlurmctldPort is 6817-6820"),
         ("Slurmctld(primary) at ctl is DOWN\n", "slurmctld on ctl (primary) is DOWN"),
         ("Slurmctld(backup) at ctl2 is DOWN\n", "slurmctld on ctl2 (backup) is DOWN"),
         ("Slurmctld(backup2) at ctl3 is UP\n", ""),
