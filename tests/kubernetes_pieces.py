@@ -13,6 +13,7 @@ BY_OTHERS: Final = {
     "CONTAINER: image by a short digest": "kubelet: InvalidImageName",
     "CONTAINER: capabilities with CAP_": "the container runs without them",
     "POD: sidecar with a probe of a port that it lacks": "kubelet: no probe succeeds",
+    "POD: sysctl of the node": "kubelet: SysctlForbidden",
     "VOLUME: nfs of a server with its folder": "kubelet: the mount fails",
     "VOLUME: emptyDir in RAM": "kubelet: unknown storage medium",
     "VOLUME: claim with capitals": "no claim can have this name: the pod waits for it",

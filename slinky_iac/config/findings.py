@@ -32,6 +32,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"
     " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type` to"
     " LoadBalancer or NodePort, or slurmctld learns of changed accounts only when it asks again.",
+    "archives-not-kept": "slurmdbd's archives are in a volume that goes with its pod. Use a claim. Acknowledge it if"
+    " something takes the archives elsewhere.",
     "cloud-without-programs": "A host has `State=CLOUD`, and slurm.conf no ResumeProgram or SuspendProgram: slurmctld gives"
     " it jobs that wait for a node which nothing starts. Set both, or leave State out. Acknowledge it if you start these"
     " nodes yourself.",
@@ -120,9 +122,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " image lacks. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
     " `cluster.podSecurity`, and label the namespace where it is made.",
-    "program-not-in-image": "slurm.conf names a program that the image would have to have, and the image is Slinky's, which"
-    " has no program of a site's. Give the script in the setting that the message names, or use an image of your own."
-    " Acknowledge it if the image has the program.",
+    "program-not-in-image": "slurm.conf, or a script's first line, names a program that the image would have to have, and"
+    " the image is Slinky's, which has no program of a site's. Give the script in the setting that the message names, begin"
+    " it with a program that the message lists, or use an image of your own. Acknowledge it if the image has the program.",
     "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
     " it for a trial cluster only.",
     "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. At the"
@@ -142,6 +144,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "slurm-ignores": "A parameter, an option or a line is there that Slurm's daemons pass over, without a word or with a"
     " line in their log, or a value in whose place they take another. Correct or remove it. Acknowledge it if a plugin of"
     " your own reads it.",
+    "slurm-newer": "Slurm is newer than all releases that this program knows: it judges by the newest of them. Take a newer"
+    " release of this program, where there is one.",
     "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image, or a"
     " script or a hook of a container (`raw.container.lifecycle`) does harm to jobs. The stack is refused until you change"
     " it, or put the program into the image, or acknowledge it with the reason.",
@@ -149,6 +153,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " The stack is refused until you remove it, or acknowledge it with the reason.",
     "slurm-writes": "A parameter of Slurm's has a daemon write outside the folders of logs, spools and scratch. The stack is"
     " refused until you change the place, or acknowledge it with the reason.",
+    "unsafe-sysctl": "A pod has a sysctl that kubelets refuse unless their configuration names it. Acknowledge it if the"
+    " Kubernetes nodes that take these pods have it in `allowedUnsafeSysctls`.",
     "same-address": "Two outside slurmd hosts have one address and one port, so slurmctld reaches one slurmd for both."
     " Correct one of them. Acknowledge it if a proxy on that address tells them apart.",
     "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from posixpath import normpath
 
 from slinky_iac.config.kubernetes.pieces import Piece, listed
+from slinky_iac.config.operator.own_pieces import OwnPieces, own_pieces
+from slinky_iac.config.operator.pod_places import covers, is_ours
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
@@ -22,6 +25,8 @@ class Part:
     """Of the part in the settings."""
     raw: Raw
     section: str
+    own: OwnPieces
+    """What the operator has in its pod."""
     env: Mapping[str, str] | None = None
     """Its setting `env`; None where it has none."""
     volumes: tuple[Volume, ...] | None = None
@@ -30,6 +35,14 @@ class Part:
     """Type of its Service; empty where it has none."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels of its pods, by their setting."""
+
+    def has_volume(self, name: str) -> bool:
+        """Whether the pod has, or may have, a volume of this name of the operator's or of this program's."""
+        return name in self.own.volumes or is_ours(name)
+
+    def hides(self, place: str) -> bool:
+        """Whether a mount there takes the place of what the daemon runs, loads or reads as its own."""
+        return covers(place) or normpath(place.strip()) in self.own.places
 
     def variables(self) -> Iterator[tuple[str, Piece]]:
         """Variables of the daemon's container, each with the setting that says it."""
@@ -57,10 +70,14 @@ class Part:
 
 def parts(config: StackConfig) -> Iterator[Part]:
     """Each part that has raw pieces."""
+    version, cluster = config.operator_version, config.cluster.name
     daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
     for section, each in daemons:
-        yield Part(section, each.raw, section, service=each.service.type, labels=each.pod.labels)
+        own = own_pieces(version, section, cluster=cluster)
+        yield Part(section, each.raw, section, own, service=each.service.type, labels=each.pod.labels)
     for name, nodeset in config.nodesets.items():
-        yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes, labels=nodeset.pod.labels)
+        path, own = f"nodesets.{name}", own_pieces(version, "nodesets", ssh=nodeset.ssh.enabled)
+        yield Part(path, nodeset.raw, "nodesets", own, nodeset.env, nodeset.volumes, labels=nodeset.pod.labels)
     for name, login in config.logins.items():
-        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type, login.pod.labels)
+        path, own = f"logins.{name}", own_pieces(version, "logins")
+        yield Part(path, login.raw, "logins", own, None, login.volumes, login.service.type, login.pod.labels)

@@ -6,12 +6,13 @@ Source: ``internal/builder`` of 1.0.1 to 1.2.1, whose own functions make the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.operator import raw_merge
+from slinky_iac.config.operator.own_pieces import ETC, SSH_KEYS, STATE, Mount, OwnPieces, own_pieces
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import REFERENCES
@@ -19,11 +20,6 @@ from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec, mount
 
-STATE: Final = "statesave"
-_ETC: Final = "slurm-etc"
-_ROOT: Final = "/root"
-"""Home of root in login pods."""
-_SSH_KEYS: Final = ("rsa", "ed25519", "ecdsa")
 _PRIVATE, _PUBLIC = 0o600, 0o644
 
 
@@ -86,9 +82,13 @@ def _public_files(spec: Mapping[str, Any]) -> list[Spec]:
     return [{"configMap": {"name": found["name"], "items": [_item(found["key"], file)]}} for found, file in named]
 
 
-def _logfile(name: str) -> Spec:
-    env = [{"name": "SOCKET", "value": f"/var/log/slurm/{name}.log"}]
-    mounts = [mount("slurm-logfile", "/var/log/slurm", read_only=False)]
+def _mounted(own: Iterable[Mount]) -> list[Spec]:
+    return [mount(each.volume, each.path, each.entry, read_only=not each.writes) for each in own]
+
+
+def _logfile(own: OwnPieces) -> Spec:
+    env = [{"name": "SOCKET", "value": f"/var/log/slurm/{own.container}.log"}]
+    mounts = _mounted(own.before["logfile"])
     return {"name": "logfile", "command": ["sh", "-c"], "env": env, "restartPolicy": "Always", "volumeMounts": mounts}
 
 
@@ -102,16 +102,10 @@ def _http(port: str) -> Spec:
 
 
 def _controller(config: StackConfig, each: Resource) -> Spec:
-    restarts = config.operator_version.prunes_slurm_conf
     spec = each.spec
-    mounts = [
-        mount(_ETC, "/etc/slurm"),
-        mount("run", "/run", read_only=False),
-        mount(STATE, f"/var/spool/slurmctld/{spec['clusterName']}", read_only=False),
-        mount("slurm-authsocket", "/run/slurmctld", read_only=False),
-        mount("slurm-logfile", "/var/log/slurm", read_only=False),
-    ]
-    own = {"name": "slurmctld", "ports": [_port("slurmctld", 6817)], **_http("slurmctld"), "volumeMounts": mounts}
+    pieces = own_pieces(config.operator_version, "controller", cluster=spec["clusterName"])
+    own = {"name": "slurmctld", "ports": [_port("slurmctld", 6817)], **_http("slurmctld")}
+    own["volumeMounts"] = _mounted(pieces.mounts)
     files = sorted(
         one["name"] for field in ("configFileRefs", "prologScriptRefs", "epilogScriptRefs") for one in spec.get(field, ())
     )
@@ -119,11 +113,10 @@ def _controller(config: StackConfig, each: Resource) -> Spec:
     etc += [{"configMap": {"name": name}} for name in files]
     return {
         "containers": [own | raw_merge.own("controller", "container")],
-        # From 1.2 on there is none where slurmctld's pod restarts for new files (controllerPodTemplate).
-        "initContainers": [*([] if restarts else [_reconfigure()]), _logfile("slurmctld")],
+        "initContainers": [_reconfigure(pieces) if name == "reconfigure" else _logfile(pieces) for name in pieces.before],
         **raw_merge.own("controller", "pod"),
         "volumes": [
-            _files(_ETC, *etc, *_public_files(spec), mode=0o610),
+            _files(ETC, *etc, *_public_files(spec), mode=0o610),
             _memory("slurm-logfile"),
             _memory("run"),
             {"name": "slurm-authsocket", "emptyDir": {}},
@@ -131,8 +124,8 @@ def _controller(config: StackConfig, each: Resource) -> Spec:
     }
 
 
-def _reconfigure() -> Spec:
-    mounts = [mount(_ETC, "/etc/slurm"), mount("slurm-authsocket", "/run/slurmctld")]
+def _reconfigure(own: OwnPieces) -> Spec:
+    mounts = _mounted(own.before["reconfigure"])
     command = ["tini", "-g", "--", "bash", "-c"]
     return {"name": "reconfigure", "command": command, "restartPolicy": "Always", "volumeMounts": mounts}
 
@@ -147,7 +140,7 @@ def state_of(spec: Mapping[str, Any]) -> list[Spec]:
 
 
 def _accounting(config: StackConfig, each: Resource) -> Spec:
-    mounts = [mount(_ETC, "/etc/slurm"), mount("run", "/run", read_only=False)]
+    mounts = _mounted(own_pieces(config.operator_version, "accounting").mounts)
     own: Spec = {"name": "slurmdbd", "ports": [_port("slurmdbd", 6819)], "volumeMounts": mounts}
     conf = {"secret": {"name": f"{each.name}-accounting", "items": [_item("slurmdbd.conf", "slurmdbd.conf")]}}
     return {
@@ -155,7 +148,7 @@ def _accounting(config: StackConfig, each: Resource) -> Spec:
             own | {"readinessProbe": {"tcpSocket": {"port": 6819}}} | raw_merge.own("accounting", "container"),
         ],
         **raw_merge.own("accounting", "pod"),
-        "volumes": [_files(_ETC, conf, *_keys(config, each.spec), *_public_files(each.spec)), _memory("run")],
+        "volumes": [_files(ETC, conf, *_keys(config, each.spec), *_public_files(each.spec)), _memory("run")],
     }
 
 
@@ -171,13 +164,13 @@ def _restapi(config: StackConfig, each: Resource) -> Spec:
         "livenessProbe": listens | _OFTEN,
         "readinessProbe": listens,
         **raw_merge.own("restapi", "container"),
-        "volumeMounts": [mount(_ETC, "/etc/slurm")],
+        "volumeMounts": _mounted(own_pieces(config.operator_version, "restapi").mounts),
     }
     conf = {"configMap": {"name": f"{each.name}-config", "items": [_item("slurm.conf", "slurm.conf")]}}
     return {
         "containers": [own],
         **raw_merge.own("restapi", "pod"),
-        "volumes": [_files(_ETC, conf, _slurm_key(config))],
+        "volumes": [_files(ETC, conf, _slurm_key(config))],
     }
 
 
@@ -205,10 +198,9 @@ def _node_conf(spec: Mapping[str, Any]) -> list[str]:
 
 def _nodeset(config: StackConfig, each: Resource) -> Spec:
     ssh = each.spec.get("ssh", {}).get("enabled", False)
-    mounts = [mount(_ETC, "/etc/slurm"), mount("slurm-logfile", "/var/log/slurm", read_only=False)]
-    volumes = [_files(_ETC, _slurm_key(config)), _memory("slurm-logfile")]
+    pieces = own_pieces(config.operator_version, "nodesets", ssh=ssh)
+    volumes = [_files(ETC, _slurm_key(config)), _memory("slurm-logfile")]
     if ssh:
-        mounts += [mount("ssh-config", "/etc/ssh/sshd_config", "sshd_config"), _sssd_mount()]
         volumes += [_sshd(each, "sshd_config"), _sssd(each.spec["ssh"])]
     env = [{"name": "POD_TOPOLOGY", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.annotations['{_TOPOLOGY}']"}}}]
     env += [{"name": "POD_CPUS", "value": "0"}, {"name": "POD_MEMORY", "value": "0"}]
@@ -220,12 +212,12 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
         **_http("slurmd"),
         **raw_merge.own("nodesets", "container"),
         "lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh", "-c"]}}},
-        "volumeMounts": mounts,
+        "volumeMounts": _mounted(pieces.mounts),
     }
     return {
         "enableServiceLinks": False,
         "containers": [own],
-        "initContainers": [_logfile("slurmd")],
+        "initContainers": [_logfile(pieces)],
         "subdomain": _workers(config),
         "dnsConfig": _searches(config),
         "volumes": volumes,
@@ -237,36 +229,28 @@ _TOPOLOGY: Final = names.ANNOTATION_TOPOLOGY
 
 
 def _loginset(config: StackConfig, each: Resource) -> Spec:
-    keys = [f"ssh_host_{kind}_key{end}" for kind in _SSH_KEYS for end in ("", ".pub")]
-    mounts = [mount(_ETC, "/etc/slurm"), mount("sackd-dir", "/run/slurm", read_only=False)]
-    mounts += [mount("ssh-host-keys", f"/etc/ssh/{file}", file) for file in keys]
-    mounts += [
-        mount("ssh-config", "/etc/ssh/sshd_config", "sshd_config"),
-        mount("ssh-config", f"{_ROOT}/.ssh/authorized_keys", "authorized_keys"),
-        _sssd_mount(),
-    ]
+    pieces = own_pieces(config.operator_version, "logins")
     own = {
         "name": "login",
         "env": [{"name": "SACKD_OPTIONS", "value": " ".join(_configless(config))}],
         "ports": [_port("login", 22)],
         "readinessProbe": {"exec": {"command": ["test", "-S", "/run/slurm/sack.socket"]}},
-        "volumeMounts": mounts,
+        "volumeMounts": _mounted(pieces.mounts),
     }
-    first = [mount(_ETC, "/mnt/etc/slurm", read_only=False), mount("slurm-config", "/mnt/slurm")]
     init = {
         "name": "initconf",
         "command": ["sh", "-c"],
         "env": [{"name": "SLURM_USER", "value": names.SLURM_USER}],
-        "volumeMounts": first,
+        "volumeMounts": _mounted(pieces.before["initconf"]),
     }
-    items = [_item(file, file, _PUBLIC if file.endswith(".pub") else _PRIVATE) for file in keys]
+    items = [_item(file, file, _PUBLIC if file.endswith(".pub") else _PRIVATE) for file in SSH_KEYS]
     return {
         "enableServiceLinks": False,
         "containers": [own],
         "initContainers": [init],
         "dnsConfig": _searches(config),
         "volumes": [
-            _memory(_ETC),
+            _memory(ETC),
             _memory("sackd-dir"),
             _files("slurm-config", _slurm_key(config)),
             _files("ssh-host-keys", {"secret": {"name": f"{each.name}-ssh-host-keys", "items": items}}),
@@ -293,10 +277,6 @@ def _sshd(each: Resource, *files: str) -> Spec:
 
 def _sssd(spec: Mapping[str, Any]) -> Spec:
     return _files("sssd-conf", _key(spec.get("sssdConfRef", {}), "sssd.conf", _PRIVATE))
-
-
-def _sssd_mount() -> Spec:
-    return mount("sssd-conf", "/etc/sssd/sssd.conf", "sssd.conf")
 
 
 _BASES: Final[Mapping[str, Callable[[StackConfig, Resource], Spec]]] = {

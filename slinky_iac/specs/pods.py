@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.operator import raw_merge
+from slinky_iac.config.operator.own_pieces import STATE
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
-from slinky_iac.specs.pod_bases import STATE, Resource, base_of, state_of
+from slinky_iac.specs.pod_bases import Resource, base_of, state_of
 from slinky_iac.specs.pod_merge import replaced, strategic
 from slinky_iac.specs.shared import Spec, filled, placement
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec

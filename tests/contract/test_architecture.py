@@ -242,6 +242,7 @@ NARROW = {
         "config",
         "errors",
         "keys",
+        "names",
         "parts",
         "releases",
         "pulumi_yaml",

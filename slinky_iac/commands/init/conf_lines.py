@@ -8,13 +8,14 @@ enable_configless: of Prolog, Epilog, TaskProlog and TaskEpilog slurmctld sends 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from slinky_iac.commands.host_shell import known, number
 from slinky_iac.config.reading.load import examined
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import power
+from slinky_iac.config.slurm.words import beyond
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import SLURMD_PORT
 from slinky_iac.specs.slurm_conf import REQUIRED, Compared, required
@@ -29,7 +30,14 @@ _TOPOLOGY: Final = "TopologyPlugin"
 _FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
 _PORT: Final = "SlurmdPort"
 _HEALTH: Final = ("HealthCheckProgram", "HealthCheckInterval")
-_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *power.PARAMETERS})
+_PORTS: Final = "SlurmctldPort"
+_PRIVATE: Final = ("NamespaceType", "JobContainerType")
+"""Folders of a job's own, by their name since 25.11 and by the one before, whose values the first takes, too."""
+_BASE_PATHS: Final = {"tmpfs": "AutoBasePath=true in job_container.conf", "linux": "auto_basepath: true in namespace.yaml"}
+"""What lets slurmd make the folder where these are (``namespace_p_restore``), by plugin."""
+_DOWN: Final = re.compile(r"Slurmctld\((primary|backup[0-9]*)\) at ([A-Za-z0-9_.-]+) is DOWN")
+"""What `scontrol show config` ends with, one line a slurmctld (``_print_ping`` of scontrol.c)."""
+_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *_PRIVATE, _PORTS, *power.PARAMETERS})
 _NOT_SENT: Final = re.compile(r"[/*?\[]")
 """In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
 
@@ -38,6 +46,23 @@ def of_nodes(config: Mapping[str, str]) -> dict[str, str]:
     """The parameters that this module reads, of all that `scontrol show config` printed; empty for one without a value."""
     keys = {each.key for each in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN} | _READ
     return {key: known(config, key) for key in config if key in keys or _SCRIPT.fullmatch(key)}
+
+
+def down(lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Host and place of each slurmctld that didn't answer scontrol."""
+    return tuple((said[2], said[1]) for said in map(_DOWN.match, lines) if said)
+
+
+def of_slurmctld(down: Iterable[tuple[str, str]], release: str) -> Iterator[str]:
+    """What makes all else that was read less sure: a slurmctld that is down, a release that isn't known."""
+    for host, place in down:
+        yield (
+            f"slurmctld on {name_of(host)} ({place}) is DOWN, as the output says: it may have other lines than what was"
+            " read. Once it is UP again (`scontrol ping`), run this again and compare; no pod registers while all of them"
+            " are DOWN"
+        )
+    if said := beyond(release):
+        yield f"the cluster is {said}"
 
 
 def hints(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
@@ -77,6 +102,13 @@ def warnings(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator
 
 def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
     """What pods would lack that other nodes have."""
+    yield from _private(now)
+    if "-" in now.get(_PORTS, ""):
+        yield (
+            f"{_PORTS} is {name_of(now[_PORTS])}: each command and daemon takes one port of them by chance, and the stack's"
+            " controller.external.port is the first. Let pods reach all of them (firewalls, and networkPolicies, which let"
+            " them reach the first alone), or set one port in slurm.conf"
+        )
     program, interval = (now.get(key, "") for key in _HEALTH)
     if program and interval.split(" ")[0] not in ("", "0"):
         yield (
@@ -91,6 +123,19 @@ def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str
             " start on them. Give them places with nodes.topologies (`slinky docs node-table Topology`), or keep their jobs"
             " apart"
         )
+
+
+def _private(now: Mapping[str, str]) -> Iterator[str]:
+    """Folders that each job has for itself are below one of the node's (``_create_ns``, ``namespace_p_restore``)."""
+    for key in _PRIVATE:
+        plugin = now.get(key, "").rpartition("/")[2].lower()
+        if plugin not in ("", "none"):
+            automatic = _BASE_PATHS.get(plugin, "the like, in its own file,")
+            yield (
+                f"{key} is {name_of(now[key])}: slurmd in pods reads the same file of it, and no job starts on them where"
+                f" they lack the base path. With {automatic} slurmd makes it, on the pod's own disk; else mount a volume"
+                " there (nodesets.<name>.volumes)"
+            )
 
 
 def _conf(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:

@@ -29,6 +29,7 @@ from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.catalogue import JWT
+from slinky_iac.names import SLINKY_UID
 from slinky_iac.parts.tokens.judged import Judged, judged_by
 from slinky_iac.releases import MINIMUM_SLURM
 
@@ -79,6 +80,8 @@ class Found:
     database_port: int = 6819
     backups: tuple[tuple[str, str], ...] = ()
     """Name and address of each backup slurmctld, in their order; an address that isn't known is empty."""
+    down: tuple[tuple[str, str], ...] = ()
+    """Host and place (primary, backup) of each slurmctld that didn't answer when the output was made."""
     partitions: frozenset[str] = frozenset()
     nodes: tuple[RecordedNode, ...] | None = None
     """slurmctld's nodes; None where they aren't known."""
@@ -121,6 +124,7 @@ def read(answer: str) -> Found:
         database_address=next(iter(found.get("database", ())), ""),
         database_port=number(config, "AccountingStoragePort", 6819),
         backups=tuple(_backups(config)),
+        down=conf_lines.down(found["config"]),
         partitions=frozenset(found.get("partitions", ())),
         nodes=recorded(found.get("nodes")),
         slurm_key=_key(found, "slurm.key"),
@@ -159,8 +163,6 @@ _NAMED: Final = {
     "TLSType": "daemons speak TLS, and Slinky's images have no plugin for it: set cluster.images to images of your own",
 }
 """Parameters that are read beside the others: what to know of each that is only told."""
-SLURM_UID: Final = 401
-"""Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
 JWT_KEY: Final = f"/etc/slurm/{JWT.file}"
 """The JWT key's place in the lines of the hand-off."""
 _OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
@@ -232,9 +234,9 @@ def require_fit(found: Found, wanted: Wanted) -> None:
 
 def warnings(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What keeps pods of this stack out of the cluster until it is changed, or takes them from it again."""
-    if found.uid not in (None, SLURM_UID):
+    if found.uid not in (None, SLINKY_UID):
         yield (
-            f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
+            f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLINKY_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
     yield from conf_lines.warnings(found.of_nodes, settings)
@@ -263,6 +265,7 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
             f"SlurmctldHost[{number_of}] is {host}, a backup: pods must reach it at {name_of(reached)}; it needs the same"
             " keys and lines"
         )
+    yield from conf_lines.of_slurmctld(found.down, found.release)
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
             yield f"{key} is {name_of(found.named[key])}: {why}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from slinky_iac.config.kubernetes import names
-from slinky_iac.config.kubernetes.pieces import Faults, Piece, mapped
+from slinky_iac.config.kubernetes.pieces import Faults, Piece, listed, mapped
 from slinky_iac.config.quantities import amount
 from slinky_iac.config.shown import name_of
 
@@ -29,9 +29,20 @@ def resources(value: Piece) -> Faults:
     every = {str(name) for name in (*limits, *requests)}
     if any(name.startswith(_PAGES) for name in every) and not every & {"cpu", "memory"}:
         yield "", "has hugepages, and Kubernetes then requires cpu or memory beside them"
-    claims = [each.get("name") for each in value.get("claims") or () if isinstance(each, Mapping)]
-    if len(claims) != len({str(each) for each in claims}):
-        yield ".claims", "has a claim twice; Kubernetes takes it once"
+    yield from _claims(value)
+
+
+def _claims(value: Piece) -> Faults:
+    """``validateResourceClaimNames``: a claim as a whole once, or requests of it, each once."""
+    seen = dict[str, set[str]]()
+    for number, each in enumerate(listed(value, "claims")):
+        name, request = str(each.get("name") or ""), str(each.get("request") or "")
+        before = seen.setdefault(name, set())
+        if request in before:
+            yield f".claims[{number}]", "is a second time what is claimed already; Kubernetes takes it once"
+        elif before and "" in {request, *before}:
+            yield f".claims[{number}]", "is a part of a claim that is there as a whole; Kubernetes takes one of the two"
+        before.add(request)
 
 
 def _entry(path: str, name: str, quantity: object) -> Faults:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from slinky_iac import names
@@ -44,6 +45,15 @@ def is_subdomain(text: str) -> bool:
         len(text) <= 253
         and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text) is not None
     )
+
+
+def is_address(text: str) -> bool:
+    """``IsValidIPForLegacyField``: zeros in front are read over, and there is no zone."""
+    try:
+        ip_address(text if ":" in text else re.sub(r"\b0+(?=\d)", "", text))
+    except ValueError:
+        return False
+    return "%" not in text
 
 
 def is_key(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac import names as our_names
-from slinky_iac.config.kubernetes import names
+from slinky_iac.config.kubernetes import names, sysctls
 from slinky_iac.config.kubernetes.pieces import Faults, Piece, again, listed, mapped, missing, texts
 from slinky_iac.config.shown import name_of
 
@@ -82,6 +82,8 @@ def pod(value: Piece) -> Faults:
             for field in ("lifecycle", *_PROBES):
                 if each.get(field) is not None:
                     yield f".initContainers[{number}].{field}", "is taken with restartPolicy: Always only"
+    if mapped(value, "resources").get("claims"):
+        yield ".resources.claims", "is taken of a container only, not of the pod as a whole"
     claims = enumerate(listed(value, "resourceClaims"))
     yield from again((f".resourceClaims[{number}].name", str(each.get("name") or "")) for number, each in claims)
     spread = Counter(
@@ -91,6 +93,23 @@ def pod(value: Piece) -> Faults:
     for (key, answer), times in spread.items():
         if times > 1:
             yield ".topologySpreadConstraints", f"has {name_of(key)} with {name_of(answer)} twice; Kubernetes takes it once"
+
+
+def claim(value: Piece) -> Faults:
+    """``validatePodResourceClaim``: a name that is empty is given all the same."""
+    for field in ("resourceClaimName", "resourceClaimTemplateName"):
+        if value.get(field) == "":
+            yield f".{field}", "is an empty text; Kubernetes takes the name of an object"
+
+
+def aliases(value: Piece) -> Faults:
+    """``ValidateHostAliases``."""
+    ip = value.get("ip")
+    if isinstance(ip, str) and ip and not names.is_address(ip):
+        yield ".ip", "isn't an address, as 192.0.2.1"
+    for number, each in enumerate(texts(value, "hostnames")):
+        if not names.is_subdomain(each):
+            yield f".hostnames[{number}]", f"is {name_of(each)}, and Kubernetes takes {names.NAME.form}"
 
 
 def whole_pod(value: Piece) -> Faults:
@@ -141,11 +160,21 @@ def _rights(value: Piece) -> Faults:
             yield f"{path}.securityContext.windowsOptions", "is of Windows, and the operator's pods are Linux's. Remove it"
         if context.get("procMount") == "Unmasked" and value.get("hostUsers") is not False:
             yield f"{path}.securityContext.procMount", "is Unmasked, which Kubernetes takes with hostUsers: false only"
-    sysctls = [(number, str(each.get("name") or "")) for number, each in enumerate(listed(own, "sysctls"))]
-    yield from again((f".securityContext.sysctls[{number}].name", name) for number, name in sysctls)
-    for number, name in sysctls:
-        if value.get("hostNetwork") and name.replace("/", ".").startswith("net."):
-            yield f".securityContext.sysctls[{number}].name", "is the network's, and the pod is on the host's network"
+    yield from _sysctls(value, listed(own, "sysctls"))
+
+
+def _sysctls(value: Piece, given: list[Piece]) -> Faults:
+    every = [(f".securityContext.sysctls[{number}].name", str(each.get("name") or "")) for number, each in enumerate(given)]
+    yield from again(every)
+    for path, name in every:
+        own = sysctls.namespace(name)
+        if value.get("hostNetwork") and own == "net":
+            yield path, "is the network's, and the pod is on the host's network"
+        if value.get("hostIPC") and own == "ipc":
+            yield path, "is of shared memory or queues, and the pod has the host's"
+        if not own and names.SYSCTL.takes(name):
+            why = f"is {name_of(name)}, which is the whole node's: no kubelet sets it for a pod (SysctlForbidden)"
+            yield path, f"{why}. Set it on the node"
 
 
 def container(value: Piece) -> Faults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
 from slinky_iac.config.kubernetes import names
@@ -49,18 +49,10 @@ def _addresses(value: Piece) -> Faults:
     if value.get("ipFamilyPolicy") == "SingleStack" and max(len(families), len(several)) > 1:
         yield ".ipFamilyPolicy", "must be PreferDualStack or RequireDualStack for two families"
     for field, each in ((".clusterIP", first), *((".clusterIPs", each) for each in several)):
-        if each and each != "None" and not _is_address(str(each)):
+        if each and each != "None" and not names.is_address(str(each)):
             yield field, "isn't an address, as 10.96.0.50"
     if several and first != several[0]:
         yield ".clusterIPs", "must begin with the address of clusterIP"
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def strategy(value: Piece) -> Faults:

@@ -1,5 +1,5 @@
-"""Places, volumes and variables of a daemon's pod that are the operator's or the image's: another takes the place of keys,
-programs or settings.
+"""Places and variables of a daemon's pod that are the operator's or the image's, and names of this program's own volumes:
+another takes the place of keys, programs or settings. The operator's own pieces are :mod:`.own_pieces`.
 
 Source: slurm-operator ``internal/builder`` (volumes, mounts and variables of each daemon), start scripts of Slinky's images.
 """
@@ -10,7 +10,7 @@ import re
 from posixpath import normpath
 from typing import Final
 
-from slinky_iac.keys.catalogue import VARIABLES
+from slinky_iac.keys.catalogue import SLURM, VARIABLES
 
 _WHOLE: Final = frozenset(
     {
@@ -32,13 +32,15 @@ _WHOLE: Final = frozenset(
 )
 """Folders that hold programs, libraries or settings, each as a whole."""
 _INSIDE: Final = (
+    SLURM.folder,
     *("/etc/slurm", "/etc/ssh", "/etc/sssd", "/etc/ld.so.preload", "/etc/ld.so.conf", "/etc/ld.so.cache", "/etc/passwd"),
     *("/etc/group", "/etc/shadow", "/etc/nsswitch.conf", "/etc/pam.d", "/etc/security", "/etc/hosts", "/etc/resolv.conf"),
     *("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/sys"),
     *("/var/spool/slurm", "/var/spool/slurmctld", "/var/spool/slurmd", "/run/slurm", "/run/slurmctld", "/run/slurmdbd"),
 )
 """Places in them by which slurm.conf, keys, users, programs or what a daemon loads is another."""
-_VOLUMES: Final = re.compile(r"(?:slurm|slinky|sssd)-.*|statesave.*|authsocket|sackd.*|run|ssh-(?:config|host-keys)")
+_OURS: Final = re.compile(rf"slinky-.*|slurm-users(?:-given)?|sssd-(?:given|own|state)|{SLURM.volume}")
+"""Volumes of this program's in pods of the operator's."""
 _RUNS_CODE: Final = re.compile(  # of slurmrestd's variables only levels of its log and forms of its answers are free
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM_CONF\w*|SLURMRESTD_(?!(?:DEBUG(?:_STDERR|_SYSLOG)?|JSON|YAML)$)\w+|SLURM_JWT|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN",
@@ -63,9 +65,9 @@ def covers(path: str) -> bool:
     return place in _WHOLE or any(place == each or place.startswith(f"{each}/") for each in _INSIDE)
 
 
-def is_reserved(volume: str) -> bool:
-    """Whether a volume's name is one by which the operator or this program finds its own."""
-    return _VOLUMES.fullmatch(volume) is not None
+def is_ours(volume: str) -> bool:
+    """Whether a volume's name is one by which this program finds its own."""
+    return _OURS.fullmatch(volume) is not None
 
 
 def fault_of_variable(name: str, section: str, value: str = "") -> str:

@@ -16,11 +16,9 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.names import is_entry_name
-from slinky_iac.config.operator.pod_places import covers
 from slinky_iac.config.pieces import parts
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import SLURM
 
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
@@ -30,19 +28,6 @@ _WRITTEN_ANNOTATIONS = frozenset(
 )
 _WRITTEN_LABELS = frozenset({names.LABEL_CLUSTER, names.LABEL_INSTANCE, names.LABEL_COMPONENT, names.LABEL_POD_INDEX})
 _LABELS = frozenset({names.LABEL_NAME, names.LABEL_INSTANCE, names.LABEL_COMPONENT})
-_OPERATOR_VOLUMES = frozenset(
-    {
-        "slurm-etc",
-        "slurm-config",
-        "slurm-logfile",
-        "slurm-authsocket",
-        SLURM.volume,
-        "ssh-config",
-        "ssh-host-keys",
-        "sssd-conf",
-    }
-)
-_OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", SLURM.folder})
 
 
 def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
@@ -162,17 +147,16 @@ _OF_SSSD: Final = (
 def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """The operator merges a pod's volumes by name and its mounts by path (worker_app.go): one of these would take the place
     of slurm.key or of slurmd's log, and another mount of one path is refused."""
-    parts = [(f"nodesets.{name}", "slurmd", each.volumes) for name, each in config.nodesets.items()]
-    parts += [(f"logins.{name}", "login", each.volumes) for name, each in config.logins.items()]
-    for part, pods, volumes in parts:
-        path, seen = f"{part}.volumes", set[str]()
-        for volume in volumes:
+    for part in parts(config):
+        path, seen = f"{part.path}.volumes", set[str]()
+        for volume in part.volumes or ():
             place = normpath(volume.mount_path)
-            if volume.name in _OPERATOR_VOLUMES:
+            if part.has_volume(volume.name):
                 yield at(path).error(
-                    f"has {name_of(volume.name)}, which is the operator's own in each {pods} pod, with its keys; rename it"
+                    f"has {name_of(volume.name)}, which each {part.own.container} pod has already, of the operator's or this"
+                    " program's, with keys, settings or logs; rename it"
                 )
-            if place in _OPERATOR_MOUNTS or covers(place):
+            if part.hides(place):
                 yield at(path).error(
                     f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes or the"
                     " daemon's programs are: it would find no key, no log, or another program; mount it elsewhere"

@@ -14,6 +14,7 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.gates import dropped
 from slinky_iac.config.kubernetes.pieces import Piece, listed, mapped
+from slinky_iac.config.kubernetes.sysctls import SAFE, dotted, namespace
 from slinky_iac.config.kubernetes.types import RELEASE
 from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.operator.pod_places import fault_of_prefix, fault_of_variable
@@ -21,6 +22,7 @@ from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.rules.secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.text import some
 
 STRONG_CAPABILITIES: Final = frozenset(
     {"ALL", "BPF", "DAC_READ_SEARCH", "SYS_ADMIN", "SYS_BOOT", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO"}
@@ -35,12 +37,6 @@ _PORTS: Final[Mapping[str, int]] = {
     "logins": 22,
 }
 """The operator's port of each daemon; its name is the container's."""
-_BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
-    "controller": ("reconfigure", "logfile"),
-    "nodesets": ("logfile",),
-    "logins": ("initconf",),
-}
-"""The operator's init containers."""
 _RESOLVERS: Final = ("ClusterFirst", "ClusterFirstWithHostNet")
 
 
@@ -116,9 +112,7 @@ def _strong(context: Piece) -> list[str]:
 
 
 def _own_names(config: StackConfig, part: Part) -> set[str]:
-    found = {raw_merge.DAEMONS[part.section], *_BEFORE.get(part.section, ())}
-    if config.operator_version.prunes_slurm_conf:  # slurmctld's pod restarts for new files (controllerPodTemplate, 1.2.0)
-        found -= {"reconfigure"}
+    found = set(part.own.containers)
     if config.identity.passwd is not None:
         found.add("users")
     return found | ({"sssd"} if config.identity.sssd is not None and part.section == "controller" else set())
@@ -137,7 +131,7 @@ def _names(part: Part, own: set[str]) -> Iterator[Finding]:
 
 def _ports(part: Part) -> Iterator[Finding]:
     """Of all containers: they share the pod's address, and Services and probes select a port by its name."""
-    number, name = _PORTS[part.section], raw_merge.DAEMONS[part.section]
+    number, name = _PORTS[part.section], part.own.container
     for container, where in part.containers():
         for each in listed(container, "ports"):
             if number == each.get("containerPort") or name == each.get("name"):
@@ -174,6 +168,14 @@ def _unlike(part: Part) -> Iterator[Finding]:
         yield at(f"{part.path}.raw.pod.schedulingGates").warning(
             "keeps each pod unscheduled until a controller of yours removes the gates from it",
             id="scheduling-gate",
+        )
+    sysctls = [str(each.get("name") or "") for each in listed(mapped(part.raw.pod, "securityContext"), "sysctls")]
+    asked = [name for name in sysctls if namespace(name) and dotted(name) not in SAFE]
+    if asked:
+        yield at(f"{part.path}.raw.pod.securityContext.sysctls").warning(
+            f"has {some(map(name_of, asked), 3)}, which a kubelet sets only where its configuration has it in"
+            " allowedUnsafeSysctls: elsewhere each pod fails (SysctlForbidden)",
+            id="unsafe-sysctl",
         )
     user = mapped(part.raw.container, "securityContext").get("runAsUser")
     if part.section == "nodesets" and user:

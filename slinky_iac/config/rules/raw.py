@@ -14,7 +14,6 @@ from slinky_iac.config.kubernetes import types as kubernetes_types
 from slinky_iac.config.kubernetes.names import is_device
 from slinky_iac.config.kubernetes.pieces import Piece, listed, mapped
 from slinky_iac.config.operator import raw_fields
-from slinky_iac.config.operator.pod_places import covers, is_reserved
 from slinky_iac.config.operator.raw_fields import Way
 from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.rules import pieces as rules_pieces
@@ -240,16 +239,19 @@ def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
     for each in listed(part.raw.pod, "volumes"):
         if "hostPath" in each and part.volumes is None:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
-        if _is_reserved(str(each.get("name"))):
-            yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
+        if _is_reserved(part, str(each.get("name"))):
+            yield at(path).error(
+                f"has {name_of(str(each.get('name')))}, the name of a volume that the pod has already, of the operator's or"
+                " this program's, with keys, settings or logs. Rename it"
+            )
         if keys & set(_texts(each)):
             yield at(path).error(
                 "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
             )
 
 
-def _is_reserved(volume: str) -> bool:
-    return is_reserved(volume) or volume.startswith(VOLUMES)
+def _is_reserved(part: Part, volume: str) -> bool:
+    return part.has_volume(volume) or volume.startswith(VOLUMES)
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -263,7 +265,7 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
     """Mounts of the daemon's own container, and volumes of others beside it."""
     for each in listed(part.raw.container, "volumeMounts"):
         place = str(each.get("mountPath", ""))
-        if covers(place):
+        if part.hides(place):
             yield at(f"{path}.container.volumeMounts").error(
                 f"has {name_of(place)}, where the daemon's settings, keys or programs are: others would take their place."
                 " Mount it elsewhere"
@@ -271,14 +273,14 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
     for container, where in part.containers():
         field = ".volumeMounts" if where == "container" else ""
         for each in listed(container, "volumeMounts"):
-            if _is_reserved(str(each.get("name"))):
+            if _is_reserved(part, str(each.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
                     f"mounts {name_of(str(each.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
                     " another name"
                 )
     for each in listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
-        if isinstance(meta, Mapping) and _is_reserved(str(meta.get("name"))):
+        if isinstance(meta, Mapping) and _is_reserved(part, str(meta.get("name"))):
             yield at(f"{path}.spec.volumeClaimTemplates").error(
                 f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"
                 " settings. Give the claim another name"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.slurm.words import beyond
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.releases import MINIMUM_SLURM, of_image, oldest, ordinal, release_numbers, too_old
 
@@ -127,8 +128,15 @@ def _slurmdbd(config: StackConfig, release: str) -> Iterator[Finding]:
         )
 
 
+def _beyond(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A release of which no table says what it reads."""
+    setting = "cluster.images.slurmctld" if of_image(config.slurmctld.image) else "cluster.slurmVersion"
+    if said := beyond(config.slurm_release):
+        yield at(setting).info(f"is {said}", id="slurm-newer")
+
+
 def _order(release: str) -> int:
     return ordinal(release) or 0
 
 
-RULES = (_versions,)
+RULES = (_versions, _beyond)

@@ -1,4 +1,4 @@
-"""Rules of files that a stack writes for Slurm's daemons: their parameters, scripts, and what a plugin has to find.
+"""Rules of files that a stack writes for Slurm's daemons: their parameters, and what a plugin has to find.
 
 Source: ``cgroup.c``, ``gres.c`` (fatal over an unknown parameter), ``slurm_lua.c``, ``switch_record.c``, run_command.c.
 """
@@ -76,11 +76,6 @@ _FUNCTIONS: Final = {
 """What a script must define, or its plugin isn't loaded (``req_fxns`` of each)."""
 _NO_SYSTEMD: Final = ("ignoresystemd", "ignoresystemdonfailure")
 """Parameters of cgroup.conf, in lower case, by which slurmd makes its cgroups without systemd."""
-_SHEBANG: Final = re.compile(r"#![^\r\n]*(\n|\Z)")
-_ONE_ARGUMENT: Final = re.compile(r"(?:.*/)?(?:env|(?:ba|da|z|k)?sh|python[0-9.]*)")
-"""Programs that end over two options in one argument, as Linux gives them what is behind ``#!`` (execve(2); run)."""
-_SPLITS: Final = re.compile(r"-[iv]*S|--split-string\b")
-"""What has env part that argument (env(1))."""
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
@@ -109,36 +104,6 @@ def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     for number, line in lines_of(text):
         for found in _PAIR.finditer(line):
             yield number, found[1], found[2].strip('"')
-
-
-def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """slurmd runs a prolog or epilog as a program (``execve``): without ``#!`` it fails, and the node is drained."""
-    controller = config.slurmctld
-    for kind, files in (("prolog", controller.prolog), ("epilog", controller.epilog)):
-        for name, text in files.items():
-            if not _SHEBANG.match(text):
-                what = "has a carriage return behind" if text.startswith("#!") else "doesn't begin with"
-                yield at(f"controller.{kind}.{name}").error(
-                    f"{what} #!, so slurmd can't run it: the first job of every node would fail there, and the node be"
-                    " drained. Begin with #!/bin/sh and a line feed"
-                )
-            elif said := _no_program(text):
-                yield at(f"controller.{kind}.{name}").error(
-                    f"{said}: slurmd can't run it, the first job of every node fails there, and the node is drained"
-                )
-
-
-def _no_program(script: str) -> str:
-    """What is wrong with the program that a script names behind ``#!``; empty where nothing is."""
-    program, _, argument = (script.partition("\n")[0].removeprefix("#!").strip() + " ").replace("\t", " ").partition(" ")
-    if not program.startswith("/"):
-        named = f"{name_of(program)} behind #!, which isn't the path of a program" if program else "nothing behind #!"
-        return f"has {named} (write #!/bin/bash, say)"
-    env = program.rpartition("/")[2] == "env"
-    if " " not in argument.strip() or not _ONE_ARGUMENT.fullmatch(program) or (env and _SPLITS.match(argument)):
-        return ""
-    way = f"#!{program} -S {argument.strip()}" if env else f"#!{program}, and the options in a line of their own"
-    return f"has two words behind {program} in its first line, which Linux passes as one argument; write {way}"
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -358,7 +323,6 @@ def _tried(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 RULES = (
-    _scripts,
     _parameters,
     _unread_options,
     _namespaces,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes.pieces import listed
+from slinky_iac.config.kubernetes.pieces import Piece, listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules.slurm_files import pairs
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.reach import PURGES
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.slurm.words import TRUE
@@ -27,6 +28,16 @@ _SLINKY: Final = "ghcr.io/slinkyproject/"
 _CONF: Final = "/etc/slurm/"
 _ARCHIVED: Final = re.compile(r"archive(?!dir$|script$)\w+", re.IGNORECASE)
 """Parameters by which slurmdbd archives what it purges."""
+_CA: Final = "caSecret: NAME, a Secret with ca.crt"
+_CLIENT: Final = "clientSecret: NAME, a Secret of type kubernetes.io/tls"
+_DATABASE_FILES: Final = {"ssl_ca": _CA, "ssl_capath": _CA, "ssl_cert": _CLIENT, "ssl_key": _CLIENT}
+"""Options of StorageParameters that name a file, each with its setting."""
+_ROOTS: Final = ("/etc/ssl/certs", "/etc/pki")
+"""Public authorities, of an image's own."""
+_ARCHIVE: Final = PurePosixPath("/tmp")
+"""ArchiveDir where slurmdbd.conf has none (``DEFAULT_SLURMDBD_ARCHIVE_DIR``)."""
+_ENDING: Final = frozenset({"emptyDir", "ephemeral"})
+"""Volumes that end with their pod."""
 _HDF5: Final = "AcctGatherProfileType"
 
 
@@ -42,9 +53,11 @@ def _of_slinky(image: str | None) -> bool:
 
 def _mounted(place: PurePosixPath, raw: Raw) -> bool:
     """Whether a place is in a volume that a raw piece mounts."""
-    places = [each.get("mountPath") for each in listed(raw.container, "volumeMounts")]
-    inside = {str(place), *map(str, place.parents)}
-    return not inside.isdisjoint(str(each).rstrip("/") for each in places)
+    return any(_is_in(place, each) for each in listed(raw.container, "volumeMounts"))
+
+
+def _is_in(place: PurePosixPath, mount: Piece) -> bool:
+    return str(mount.get("mountPath")).rstrip("/") in {str(place), *map(str, place.parents)}
 
 
 def _writable(folder: PurePosixPath, raw: Raw) -> bool:
@@ -73,14 +86,19 @@ def _logs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
+def _purged(own: Mapping[str, str]) -> list[str]:
+    """Parameters by which slurmdbd archives what it then purges."""
+    purges = any(key.lower().startswith("purge") or key.lower() in PURGES for key in own)
+    return [key for key in own if purges and _ARCHIVED.fullmatch(key) and Conf(own)[key] in TRUE]
+
+
 def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """slurmdbd's folder of archives. Without ArchiveDir it is /tmp (``DEFAULT_SLURMDBD_ARCHIVE_DIR``)."""
+    """slurmdbd's folder of archives."""
     own = config.slurmdbd.extra_conf
     conf = Conf(own)
     value = conf.exact("ArchiveDir")
-    purges = any(key.lower().startswith("purge") or key.lower() in PURGES for key in own)
-    purged = [key for key in own if purges and _ARCHIVED.fullmatch(key) and conf[key] in TRUE]
-    if purged and not value and config.slurmdbd.pods and not _mounted(PurePosixPath("/tmp"), config.accounting.raw):
+    purged = _purged(own)
+    if purged and not value and config.slurmdbd.pods and not _mounted(_ARCHIVE, config.accounting.raw):
         yield at(f"accounting.extraConf.{purged[0]}").error(
             "archives what slurmdbd purges, and there is no ArchiveDir: the archives are in /tmp of the pod, and go with it,"
             " when the database has their records no more. Set ArchiveDir, and mount a volume there"
@@ -93,6 +111,22 @@ def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"is {shown(value)}, which slurmdbd's image doesn't have: slurmdbd ends over it at its start. Add a volume that"
             " is mounted there (accounting.raw.pod.volumes and accounting.raw.container.volumeMounts), which also keeps the"
             " archives when the pod goes"
+        )
+
+
+def _unkept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A folder of archives in a volume that ends with the pod."""
+    own, raw = config.slurmdbd.extra_conf, config.accounting.raw
+    place, purged = PurePosixPath(Conf(own).exact("ArchiveDir") or _ARCHIVE), _purged(own)
+    ending = {each.get("name") for each in listed(raw.pod, "volumes") if _ENDING & each.keys()}
+    mounts = [each for each in listed(raw.container, "volumeMounts") if _is_in(place, each)]
+    innermost = max(mounts, key=lambda each: len(str(each.get("mountPath"))), default=None)
+    if purged and config.slurmdbd.pods and innermost is not None and innermost.get("name") in ending:
+        yield at(f"accounting.extraConf.{spelt(own, 'ArchiveDir') or purged[0]}").warning(
+            f"archives into {shown(str(place))}, in the volume {name_of(str(innermost['name']))}, which goes with the pod,"
+            " and with it the archives, when the database has their records no more. Use a claim (persistentVolumeClaim), or"
+            " acknowledge this if something takes the archives elsewhere",
+            id="archives-not-kept",
         )
 
 
@@ -111,6 +145,28 @@ def _archive_script(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
         )
 
 
+def _database_files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Files by which slurmdbd and its database know each other (``_set_mysql_ssl_opts`` of mysql_common.c)."""
+    own, raw, database = config.slurmdbd.extra_conf, config.accounting.raw, config.accounting.database
+    key = spelt(own, "StorageParameters")
+    if not key or not config.slurmdbd.pods or (database is not None and database.tls is not None):
+        return
+    for option in own[key].strip('"').split(","):
+        name, _equals, value = option.partition("=")
+        setting = _DATABASE_FILES.get(name.strip().lower())
+        place = PurePosixPath(normpath(value.strip()))
+        is_root = setting == _CA and any(place.is_relative_to(each) for each in _ROOTS)
+        may_be_of_image = not _of_slinky(config.cluster.images.slurmdbd) and not place.is_relative_to(_CONF)
+        if setting is None or is_root or may_be_of_image or _mounted(place, raw):
+            continue
+        yield at(f"accounting.extraConf.{key}").error(
+            f"has {name_of(name.strip())}={shown(value)}, which slurmdbd's pod doesn't have: slurmdbd reaches no database,"
+            f" and slurmctld waits for it. Remove this line and set accounting.database.tls.{setting}, which mounts the file"
+            " and names it here; or mount it from a volume (accounting.raw.pod.volumes and"
+            " accounting.raw.container.volumeMounts)"
+        )
+
+
 def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Profiles of jobs in files: ``acct_gather_profile_p_conf_set`` ends without their folder."""
     own = config.slurmctld.extra_conf
@@ -122,4 +178,4 @@ def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_logs, _archive, _archive_script, _profiles)
+RULES = (_logs, _archive, _unkept, _archive_script, _database_files, _profiles)

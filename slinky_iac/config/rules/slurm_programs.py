@@ -1,4 +1,5 @@
-"""Rules of programs that slurm.conf names: whether the pods that run them have them, as far as a stack's file says it.
+"""Rules of programs that slurm.conf names, and of those that run a stack's scripts: whether pods have them, as far as a
+stack's file says it.
 
 In pods of slurmd /etc/slurm is the operator's volume with slurm.key alone: scripts come from slurmctld, by a name without a
 folder. In slurmctld's pod it has controller.configFiles, prolog and epilog. What an image has is known of none but Slinky's,
@@ -17,6 +18,7 @@ from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules.slurm_reach import RUNS, is_program, refusal
 from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm import shebang
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
@@ -24,8 +26,17 @@ from slinky_iac.text import some
 
 _ETC: Final = "/etc/slurm/"
 _SLINKY: Final = "ghcr.io/slinkyproject/"
-_EVERYWHERE: Final = frozenset({"/bin/true", "/bin/false", "/usr/bin/true", "/usr/bin/false"})
-"""Programs of every image (Debian's and Red Hat's coreutils)."""
+_FOLDERS: Final = ("/bin", "/usr/bin")
+"""Where images have programs, one folder by two names."""
+_PATH: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", *_FOLDERS, "/sbin")
+_EVERYWHERE: Final = frozenset({"true", "false", "sh", "bash", "env", "awk", "sed", "python3"})
+"""Programs of all of Slinky's images since 25.11: those of the distributions' base images, and Python by supervisor, which
+starts the daemons (Dockerfiles of SlinkyProject/containers, June 2026)."""
+_KNOWN: Final = ", ".join(sorted(_EVERYWHERE - {"true", "false"}))
+_UBUNTU: Final = frozenset({"dash", "perl"})
+"""More of them in those of Ubuntu (packages that are essential there)."""
+_ROCKY: Final = "-rockylinux"
+"""What the tags of the others have."""
 _AS_FILE: Final = "controller.configFiles, and its plain name here"
 _AS_PATH: Final = "controller.configFiles, and /etc/slurm/ with its name here"
 _MOUNTED: Final = "a volume that is mounted elsewhere (nodesets.<name>.volumes)"
@@ -96,7 +107,16 @@ class _Pods:
         if program.startswith(_ETC):
             return program.removeprefix(_ETC) in self.files
         changed = {"lifecycle", "command", "args"} & self.raw.container.keys()
-        return program in _EVERYWHERE or not is_slinkys(self.image) or bool(changed)
+        return self._has(program) or not is_slinkys(self.image) or bool(changed)
+
+    def may_find(self, name: str) -> bool:
+        """The same for a program by its path, or by its name in PATH."""
+        return any(map(self.may_have, [name] if "/" in name else [f"{folder}/{name}" for folder in _PATH]))
+
+    def _has(self, program: str) -> bool:
+        folder, _, name = program.rpartition("/")
+        more = frozenset[str]() if _ROCKY in (self.image or "") else _UBUNTU
+        return folder in _FOLDERS and name in _EVERYWHERE | more
 
 
 def _pods(config: StackConfig, program: _Program) -> Iterator[_Pods]:
@@ -139,6 +159,47 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
+def _scripts(config: StackConfig) -> Iterator[tuple[str, str, _Program]]:
+    """Scripts of the stack's that pods run, each with its setting, its text, and what runs it."""
+    slurmctld, own = config.slurmctld, config.slurmctld.extra_conf
+    for kind, parameter, files in (("prolog", "Prolog", slurmctld.prolog), ("epilog", "Epilog", slurmctld.epilog)):
+        yield from ((f"controller.{kind}.{name}", text, _PROGRAMS[parameter]) for name, text in files.items())
+    for parameter, program in _PROGRAMS.items():
+        name = own.get(spelt(own, parameter), "").strip().strip('"').partition(" ")[0]
+        name = name if program.of_nodes else name.removeprefix(_ETC)
+        if name in slurmctld.config_files:
+            yield f"controller.configFiles.{name}", slurmctld.config_files[name], program
+    for name, job in config.jobs.items():
+        if job.script is not None and job.script.text is not None:
+            yield f"jobs.{name}.script.text", job.script.text, _of_nodes("the job fails as it starts")
+
+
+def _unrunnable(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A prolog or an epilog that Linux can't run."""
+    controller = config.slurmctld
+    for kind, files in (("prolog", controller.prolog), ("epilog", controller.epilog)):
+        for name, text in files.items():
+            if said := shebang.fault(text):
+                yield at(f"controller.{kind}.{name}").error(
+                    f"{said}: slurmd can't run it, the first job of every node fails there, and the node is drained"
+                )
+
+
+def _interpreters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The program behind ``#!``: without it, execve(2) fails as if the script weren't there."""
+    for path, text, program in _scripts(config):
+        name = shebang.interpreter(text)
+        lacking = [each.path for each in _pods(config, program) if not each.may_find(name)] if name else []
+        if lacking:
+            yield at(path).warning(
+                f"is run by {name_of(name)}, as its first line says: the image of pods of {some(map(name_of, lacking), 3)}"
+                f" is Slinky's, in which {_KNOWN} are known to be, and no others. If it isn't there, {program.follows}."
+                " Begin with one of these (#!/bin/bash, #!/usr/bin/python3), mount it from a volume, or use an image of your"
+                " own that has it; acknowledge this if Slinky's has it",
+                id="program-not-in-image",
+            )
+
+
 def _never_run(name: str, own: Mapping[str, str]) -> bool:
     """A check of nodes without an interval is said of elsewhere."""
     return name == "HealthCheckProgram" and Conf(own)["HealthCheckInterval"] in ("", "0")
@@ -167,4 +228,4 @@ def _without(section: str) -> str:
     return "slurmctld refuses its whole file, and slurmd and commands end" if section == "controller" else "slurmdbd ends"
 
 
-RULES = (_there, _plugins)
+RULES = (_there, _unrunnable, _interpreters, _plugins)

@@ -22,6 +22,7 @@ from slinky_iac.config.slurm import refusals as slurm_refusals
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.slurm.scripts import of_command, of_lifecycle, of_script
+from slinky_iac.config.slurm.shebang import is_script
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.hostlist import split
 from slinky_iac.text import some
@@ -241,7 +242,7 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
     for kind, files in maps.items():
         for name, text in files.items():
-            for said in of_script(text) if text.startswith("#!") else ():
+            for said in of_script(text) if is_script(text) else ():
                 yield refusal(f"controller.{kind}.{name}", RUNS, said)
             words = slurm_words.words(config.slurm_release, name) if kind == "configFiles" and name in READ_FILES else None
             for id_, said in dict.fromkeys(of_file(name, text, words)):

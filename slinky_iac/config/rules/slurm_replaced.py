@@ -81,7 +81,11 @@ _OF_PARTITION: Final[tuple[Row, ...]] = (
     ("ExclusiveUser", lambda c: c["ExclusiveUser"] in TRUE and c["ExclusiveTopo"] in TRUE, "is there beside ExclusiveTopo, and slurmctld takes ExclusiveTopo alone. Remove one"),
 )  # fmt: skip
 """The same of a PartitionName= line."""
-_OF_DATABASE: Final[tuple[Row, ...]] = tuple(row for row in _OF_CONF if row[0] == "MessageTimeout")
+_STORAGE: Final = re.compile(r"((^|,)(ssl_(ca|capath|cert|cipher|key)|token_[a-z]+)=[^,]+)*")
+_OF_DATABASE: Final[tuple[Row, ...]] = (
+    *(row for row in _OF_CONF if row[0] == "MessageTimeout"),
+    ("StorageParameters", lambda c: _STORAGE.fullmatch(c["StorageParameters"]) is None, "has an option that slurmdbd leaves out, as it says in its log. It takes SSL_CA, SSL_CAPATH, SSL_CERT, SSL_CIPHER and SSL_KEY, each with a value, by comma (mysql_common.c)"),
+)  # fmt: skip
 """The same of slurmdbd.conf (``slurmdbd_conf_load``)."""
 
 

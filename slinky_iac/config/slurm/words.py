@@ -232,6 +232,18 @@ def _of_release(release: str) -> dict[str, dict[str, str]]:
     return _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
 
 
+def beyond(release: str) -> str:
+    """What to say of a release that is newer than all that the table has; empty of any other."""
+    newest = max(_table(), key=release_numbers)
+    if not release or release_numbers(release) <= release_numbers(newest):
+        return ""
+    return (
+        f"Slurm {release}, newer than {newest}, the newest that this program knows: it judges parameters, plugins and their"
+        f" values as {newest} reads them, and may miss what is new or gone. Take a newer release of this program, where"
+        " there is one"
+    )
+
+
 @cache
 def words(release: str, file: str) -> Words:
     """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, another file of Name=Value that the table has, or a

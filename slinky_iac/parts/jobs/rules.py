@@ -11,6 +11,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm import shebang
 from slinky_iac.config.slurm.node_groups import hosts_in
 from slinky_iac.config.slurm.times import minutes
 from slinky_iac.config.stack import StackConfig
@@ -89,8 +90,10 @@ def _script(path: str, job: Job) -> Iterator[Finding]:
 
 def script(path: str, text: str) -> Iterator[Finding]:
     """What is wrong with a batch script, wherever it is read."""
-    if not text.startswith("#!"):
+    if not shebang.is_script(text):
         yield at(path).error("doesn't begin with #!, and Slurm refuses such a script; begin with #!/bin/sh")
+    elif said := shebang.fault(text):
+        yield at(path).error(f"{said}: no node can run it, and the job fails as it starts")
     if "\n#SBATCH" in text:
         yield at(path).error(
             "has #SBATCH lines, which sbatch reads and slurmrestd doesn't: they would have no effect. Use the settings of"

@@ -285,6 +285,26 @@ FILES += [
 ]
 FILES_TOLD = [
     Case(
+        f"archives in a volume that goes with the pod, {key}",
+        minimal(
+            accounting={
+                "database": {"host": "db"},
+                "extraConf": {"ArchiveJobs": "yes", "PurgeJobAfter": "12months"} | named,
+                "raw": {
+                    "pod": {"volumes": [{"name": "x", "emptyDir": {}}]},
+                    "container": {"volumeMounts": [{"name": "x", "mountPath": place}]},
+                },
+            }
+        ),
+        "warning",
+        f"accounting.extraConf.{key}",
+        (f"archives into '{place}', in the volume x, which goes with the pod", "persistentVolumeClaim"),
+        {"accounting": {"raw": {"pod": VOLUME["pod"] | {"volumes": [VOLUME["pod"]["volumes"][0] | {"name": "x"}]}}}},
+    )
+    for place, key, named in (("/archive", "archivedir", {"archivedir": "/archive"}), ("/tmp", "ArchiveJobs", {}))
+]
+FILES_TOLD += [
+    Case(
         f"{key} with an option that Slurm passes over",
         minimal(controller={"extraConf": {key: wrong}}),
         "warning",

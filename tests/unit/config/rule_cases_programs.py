@@ -116,7 +116,89 @@ PROGRAMS_TOLD = [
     case("EpilogSlurmctld", "/opt/site/e.sh", "warning", (*_IMAGE, "slurmctld"), mounted_in_slurmctld("/opt/site")),
     case("ResumeProgram", "/opt/site/resume", "warning", (*_IMAGE, "power saving is off"), OWN_SLURMCTLD),
 ]
-PROGRAMS_SOUND = {
+PERL, ROCKY = "#!/usr/bin/perl -w\nexit 0;\n", "ghcr.io/slinkyproject/slurmd:26.05-rockylinux9"
+
+
+def begun(kind: str, line: str, **more: Any) -> dict[str, Any]:
+    """A script of the stack's with this first line."""
+    return merged(nodeset(), {"controller": {kind: {"s": f"{line}\nexit 0\n"}, **more}})
+
+
+def job(line: str) -> dict[str, Any]:
+    """A job of the stack's with such a script."""
+    script = {"text": f"{line}\nexit 0\n"}
+    return {"accounting": {"enabled": True, "database": {"host": "db"}}} | {
+        "jobs": {"smoke": {"user": "alice", "script": script, "timeLimit": "10m", "workingDirectory": "/home/alice"}}
+    }
+
+
+def _interpreted(kind: str, line: str, name: str, follows: str, cure: dict[str, Any], **more: Any) -> Case:
+    words = (f"is run by {name}, as its first line says", "awk, bash, env, python3, sed, sh", follows)
+    return Case(f"{kind}: {line}", begun(kind, line, **more), "warning", f"controller.{kind}.s", words, cure)
+
+
+PROGRAMS_TOLD += [
+    _interpreted("prolog", "#!/opt/site/bin/sh", "/opt/site/bin/sh", "drained at its first job", mounted("/opt/site")),
+    _interpreted("prolog", "#!/usr/bin/env python", "python", "drained at its first job", mounted("/usr/local")),
+    _interpreted("epilog", "#!/usr/bin/python3.12 -u", "/usr/bin/python3.12", "drained after its first job", OWN),
+    _interpreted("epilog", "#!/usr/bin/env -S X=1 tclsh", "tclsh", "after", {"controller": {"epilog": {"s": SCRIPT}}}),
+    _interpreted("configFiles", "#!/usr/bin/lua", "/usr/bin/lua", "each task ends", OWN, extraConf={"TaskProlog": "s"}),
+    _interpreted(
+        "configFiles",
+        "#!/usr/bin/ruby",
+        "/usr/bin/ruby",
+        "each job is requeued",
+        OWN_SLURMCTLD,
+        extraConf={"PrologSlurmctld": "/etc/slurm/s"},
+    ),
+    Case(
+        "a script in Perl in an image of Rocky Linux",
+        merged(nodeset(image=ROCKY), {"controller": {"prolog": {"s": PERL}}}),
+        "warning",
+        "controller.prolog.s",
+        ("/usr/bin/perl", "drained at its first job"),
+        {"nodesets": {"gpu": {"image": ROCKY.replace("rockylinux9", "ubuntu24.04")}}},
+    ),
+    Case(
+        "a job's script in a language that the image doesn't have",
+        merged(nodeset(), job("#!/usr/bin/Rscript")),
+        "warning",
+        "jobs.smoke.script.text",
+        ("/usr/bin/Rscript", "the job fails as it starts"),
+        OWN,
+    ),
+]
+PROGRAMS += [
+    Case(
+        f"a job's script that begins with {line!r}",
+        merged(nodeset(), job(line)),
+        "error",
+        "jobs.smoke.script.text",
+        (said, "the job fails as it starts"),
+        job("#!/bin/bash"),
+    )
+    for line, said in (
+        ("#!bash", "isn't the path"),
+        ("#!/bin/bash\r", "carriage return"),
+        ("#!/bin/sh -e -u", "one argument"),
+    )
+]
+INTERPRETED_SOUND = {
+    f"{kind}: {line}": begun(kind, line)
+    for kind in ("prolog", "epilog")
+    for line in (
+        "#!/bin/sh",
+        "#! /usr/bin/bash -eu",
+        "#!/usr/bin/env bash",
+        "#!/usr/bin/env -S python3 -u",
+        "#!/usr/bin/env -Spython3 -u",
+        "#!/usr/bin/python3",
+        "#!/usr/bin/awk -f",
+        "#!/bin/dash",
+        "#!/usr/bin/perl -w",
+    )
+}
+PROGRAMS_SOUND = INTERPRETED_SOUND | {
     "a script by its plain name": merged(nodeset(), file("task.sh"), conf("TaskProlog", "task.sh")),
     "a script of slurmctld's": merged(nodeset(), file("p.sh"), conf("PrologSlurmctld", "/etc/slurm/p.sh")),
     "a prolog that no pod runs": minimal(**conf("Prolog", "/etc/slurm/prolog.sh")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slinky_iac.config.kubernetes.sysctls import SAFE
 from slinky_iac.config.operator.raw_merge import DAEMONS
 from tests.stacks import minimal
 from tests.unit.config.rule_cases import Case, nodeset
@@ -236,7 +237,7 @@ RAW += [
         "pod.volumes",
         (name, "Rename it"),
     )
-    for name in ("run", "ssh-host-keys")
+    for name in ("run", "statesave")
 ]
 CAPABILITY = {"capabilities": {"add": ["IPC_LOCK"]}}
 RAW_SOUND = {
@@ -255,6 +256,10 @@ RAW_SOUND = {
     ),
     "a hook of a login pod with slurm-operator 1.0": part(
         "logins", {"raw": {"container": {"lifecycle": {"preStop": HOOK}}}}, **OLD
+    ),
+    "sysctls that every kubelet sets": part(
+        "nodesets",
+        {"raw": {"pod": {"securityContext": {"sysctls": [{"name": name, "value": "1"} for name in sorted(SAFE)]}}}},
     ),
     "a scheduler, a hook and variables": part(
         "nodesets",
@@ -507,6 +512,12 @@ RAW_TOLD = [
             {"pod": {"workloadRef": {"name": "a", "podGroup": "b"}}},
             "pod.workloadRef",
             ("GenericWorkload",),
+        ),
+        (
+            "a sysctl that no kubelet sets unasked",
+            {"pod": {"securityContext": {"sysctls": [{"name": "net/core/somaxconn", "value": "4096"}]}}},
+            "pod.securityContext.sysctls",
+            ("net/core/somaxconn", "SysctlForbidden", "allowedUnsafeSysctls"),
         ),
         (
             "a gate of the scheduler",

@@ -155,9 +155,9 @@ REACH_RAW = [
         ),
         (
             "that mounts the keys' volume",
-            {"container": {"volumeMounts": [{"name": "slurm-config", "mountPath": "/x"}]}},
+            {"container": {"volumeMounts": [{"name": "slurm-etc", "mountPath": "/x"}]}},
             "container.volumeMounts",
-            ("slurm-config", "which has its place there already. Remove the mount"),
+            ("slurm-etc", "which has its place there already. Remove the mount"),
         ),
         (
             "beside it that mounts them",

@@ -138,6 +138,25 @@ RELEASES = [
         for its, words in (("25.11", ("older than slurmctld's 26.05",)), ("28.05", ("understands 26.11 and newer",)))
     ),
 ]
+NEWER = ("Slurm 27.05, newer than 26.05", "Take a newer release of this program")
+RELEASES_TOLD = [
+    Case(
+        "an outside slurmctld of a release that isn't known",
+        outside(cluster={"name": "lab", "slurmVersion": "27.05"}),
+        "info",
+        "cluster.slurmVersion",
+        NEWER,
+        {"cluster": {"slurmVersion": "26.05"}},
+    ),
+    Case(
+        "an image of slurmctld of a release that isn't known",
+        given("cluster.images.slurmctld", f"{SLINKY}/slurmctld:27.05-ubuntu26.04", nodeset()),
+        "info",
+        "cluster.images.slurmctld",
+        NEWER,
+        given("cluster.images.slurmctld", f"{SLINKY}/slurmctld:26.05-ubuntu26.04", {}),
+    ),
+]
 RELEASES_SOUND = {
     "an image whose tag has another form": nodeset(image="registry.example/slurmd:26.11-site1"),
     "an image of a release's own build": nodeset(image=f"{SLINKY}/slurmd:26.11.2-torch2.9-cu130-mpi"),

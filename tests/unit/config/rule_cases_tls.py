@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.stacks import minimal
+from typing import Any
+
+from tests.stacks import merged, minimal
 from tests.unit.config.rule_cases import Case
 
 URL = {"url": "https://slurmrestd.example.org:6820"}
@@ -54,6 +56,69 @@ TLS += [
         {"accounting": {"extraConf": {"storageParameters": None}}},
     ),
 ]
+OWN_TLS: dict[str, Any] = {"database": {"host": "db.example.org"}, "enabled": True}
+OF_OTHERS: dict[str, Any] = {
+    "cluster": {"name": "lab", "createNamespace": False},
+    "accounting": {"database": {"passwordFrom": {"secret": "database"}}},
+}
+
+
+def _storage(parameters: str, **more: object) -> dict[str, Any]:
+    return minimal(accounting=OWN_TLS | {"extraConf": {"StorageParameters": parameters}} | more)
+
+
+WITH_CA = {
+    "pod": {"volumes": [{"name": "ca", "secret": {"secretName": "database-ca"}}]},
+    "container": {"volumeMounts": [{"name": "ca", "mountPath": "/ca"}]},
+}
+TLS += [
+    Case(
+        f"StorageParameters with {what} that the pod doesn't have",
+        _storage(parameters),
+        "error",
+        "accounting.extraConf.StorageParameters",
+        (
+            f"has {option}=",
+            "slurmdbd reaches no database",
+            f"accounting.database.tls.{setting}",
+            "accounting.raw.pod.volumes",
+        ),
+        {"accounting": cure},
+    )
+    for what, parameters, option, setting, cure in (
+        ("a CA", "SSL_CA=/etc/ca.pem", "SSL_CA", "caSecret", {"extraConf": None} | DATABASE),
+        ("a CA in quotes", '"SSL_CIPHER=HIGH,ssl_ca=/ca/ca.crt"', "ssl_ca", "caSecret", {"raw": WITH_CA}),
+        ("a CA in /etc/slurm", "SSL_CA=/etc/slurm/ca.crt", "SSL_CA", "caSecret", {"extraConf": None} | DATABASE),
+        ("CAs", "SSL_CAPATH=/ca", "SSL_CAPATH", "caSecret", {"raw": WITH_CA}),
+        ("a certificate", "SSL_CERT=/ca/tls.crt", "SSL_CERT", "clientSecret", {"raw": WITH_CA}),
+        ("a key", "SSL_CA=/etc/ssl/certs/a.pem,SSL_KEY=/tls.key", "SSL_KEY", "clientSecret", {"extraConf": None}),
+    )
+]
+TLS_TOLD_OF_DATABASE = [
+    Case(
+        f"StorageParameters with {what}",
+        _storage(f"SSL_CIPHER=HIGH,{option}"),
+        "warning",
+        "accounting.extraConf.StorageParameters",
+        ("slurmdbd leaves out", "SSL_CA, SSL_CAPATH, SSL_CERT, SSL_CIPHER and SSL_KEY"),
+        {"accounting": {"extraConf": {"StorageParameters": "SSL_CIPHER=HIGH"}}},
+    )
+    for what, option in (("a word that isn't one", "SSL_CAA=/ca"), ("an option without a value", "SSL_VERIFY"))
+]
+TLS_SOUND = {
+    name: merged(stack, OF_OTHERS)
+    for name, stack in (
+        ("a public CA of the image for the database", _storage("SSL_CA=/etc/ssl/certs/ca-certificates.crt")),
+        ("a CA in a volume for the database", _storage("SSL_CA=/ca/ca.crt", raw=WITH_CA)),
+        (
+            "a CA in an image of the site's",
+            merged(
+                _storage("SSL_CA=/opt/site/ca.pem"),
+                {"cluster": {"images": {"slurmdbd": "registry.example.org/slurmdbd:26.05-ubuntu24.04"}}},
+            ),
+        ),
+    )
+}
 PLAIN = {"url": "http://slurmrestd.example.org:6820"}
 CA = {"caFile": "ca.pem"}
 
@@ -125,3 +190,4 @@ TLS_TOLD = [
         {"controller": {"extraConf": {"TLSType": "tls/none"}}},
     ),
 ]
+TLS_TOLD += TLS_TOLD_OF_DATABASE

@@ -22,10 +22,10 @@ from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_programs import PROGRAMS, PROGRAMS_SOUND, PROGRAMS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
-from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND
+from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND, RELEASES_TOLD
 from tests.unit.config.rule_cases_sites import SITES, SITES_SOUND, SITES_TOLD
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
-from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
+from tests.unit.config.rule_cases_tls import TLS, TLS_SOUND, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
@@ -48,6 +48,7 @@ HINTS = (
     + SITES_TOLD
     + ADOPTED_TOLD
     + RAW_TOLD
+    + RELEASES_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
 
@@ -92,7 +93,7 @@ def test_all_errors_are_told_at_once() -> None:
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
 
 
-SOUNDS = SOUND | RAW_SOUND | SLURM_SOUND | PROGRAMS_SOUND | SITES_SOUND
+SOUNDS = SOUND | RAW_SOUND | SLURM_SOUND | PROGRAMS_SOUND | SITES_SOUND | TLS_SOUND
 
 
 @pytest.mark.parametrize("data", SOUNDS.values(), ids=SOUNDS)

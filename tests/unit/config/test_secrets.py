@@ -40,7 +40,7 @@ def test_authentication_and_storage_of_slurmdbd_stay_the_programs(key: str) -> N
 
 
 def test_other_settings_of_slurmdbd_may_be_given() -> None:
-    conf = {"PurgeJobAfter": "12months", "DebugLevel": "verbose", "StorageParameters": "SSL_CA=/etc/ca.pem"}
+    conf = {"PurgeJobAfter": "12months", "DebugLevel": "verbose", "StorageParameters": "SSL_CIPHER=HIGH"}
     assert not any("extraConf" in path for _, path, _ in found(minimal(accounting=DATABASE | {"extraConf": conf})))
 
 

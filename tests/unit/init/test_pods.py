@@ -29,6 +29,18 @@ SAVING = "SuspendProgram = /opt/off\nResumeProgram = /opt/on\nSuspendTime = 300 
         ("SlurmdPort = 6818\n", ""),
         ("TopologyPlugin = topology/tree\n", "nodes.topologies"),
         ("TopologyPlugin = topology/flat\n", ""),
+        ("JobContainerType = job_container/tmpfs\n", "JobContainerType is job_container/tmpfs"),
+        ("NamespaceType = job_container/tmpfs\n", "AutoBasePath=true in job_container.conf"),
+        ("NamespaceType = namespace/linux\n", "auto_basepath: true in namespace.yaml"),
+        ("NamespaceType = namespace/site\n", "in its own file"),
+        ("NamespaceType = (null)\nJobContainerType = (null)\n", ""),
+        ("JobContainerType = job_container/none\n", ""),
+        ("SlurmctldPort = 6817-6820\n", "SlurmctldPort is 6817-6820"),
+        ("Slurmctld(primary) at ctl is DOWN\n", "slurmctld on ctl (primary) is DOWN"),
+        ("Slurmctld(backup) at ctl2 is DOWN\n", "slurmctld on ctl2 (backup) is DOWN"),
+        ("Slurmctld(backup2) at ctl3 is UP\n", ""),
+        ("SLURM_VERSION = 26.11.0-0rc1\n", "Slurm 26.11, newer than 26.05"),
+        ("SLURM_VERSION = 26.05.99\n", ""),
     ],
 )
 def test_what_pods_would_not_survive_or_lack_is_said(lines: str, said: str) -> None:
