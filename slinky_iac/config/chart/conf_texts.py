@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.conf_lines import conf_lines
 from slinky_iac.config.chart.values import SAME, Left, Several, word
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
@@ -26,18 +27,17 @@ _EACH: Final = frozenset(
 _NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
 _ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a parameter once, with one value"
 _DIGITS: Final = 9
-_GOES_ON: Final = re.compile(r"\\[ \t\r]*\n")
 _Pairs = list[tuple[str, str]]
 
 
 def slurm_conf(value: object) -> object:
     """Lines of slurm.conf: parameters, outside hosts and partitions."""
-    return _of_lines(_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
+    return _of_lines(conf_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
 
 
 def slurmdbd_conf(value: object) -> object:
     """Lines of slurmdbd.conf, or the chart's mapping, as a mapping."""
-    lines = _lines(value) if isinstance(value, str) else _as_lines(value)
+    lines = conf_lines(value) if isinstance(value, str) else _as_lines(value)
     if lines is None:
         raise Left(no_text(value))
     return _of_lines(lines, slurm_conf=False).several()
@@ -213,12 +213,6 @@ def _partition(found: _Lines, pairs: _Pairs) -> str:
 
 _SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _host, "partitionname": _partition}
 """Lines that are settings of their own, by their first word: each is put in its place, or what is returned says why not."""
-
-
-def _lines(text: str) -> list[str]:
-    """Lines without comments; one that ends in a backslash goes on, with nothing between (``_strip_continuation``)."""
-    rows = [line.partition("#")[0].strip() for line in _GOES_ON.sub("", text).splitlines()]
-    return [row for row in rows if row]
 
 
 def _pairs(line: str) -> _Pairs:
