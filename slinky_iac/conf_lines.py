@@ -1,4 +1,4 @@
-"""The lines of a configuration file as Slurm reads them: of slurm.conf, slurmdbd.conf and a Controller's ``extraConf``. Pure.
+"""Lines of a configuration file as Slurm reads them: of slurm.conf, slurmdbd.conf and a Controller's ``extraConf``. Pure.
 
 Source: ``_get_next_line`` of ``src/common/parse_config.c``, 25.11 and 26.05: of each row the comment goes first, so that a
 backslash in it leads nowhere; a row that ends in an odd number of backslashes goes on in the next one, with nothing between;

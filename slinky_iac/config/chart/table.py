@@ -379,7 +379,6 @@ def _rows() -> Iterator[Row]:
         if part != "restapi":
             take = lines.slurm_conf if part == "controller" else lines.slurmdbd_conf
             yield Row(f"{part}.extraConf", f"{part}.extraConf", take)
-            take = lines.slurm_conf if part == "controller" else lines.conf
             yield Row(f"{part}.extraConfMap", f"{part}.extraConf", take, words="it is `extraConf`, a mapping")
         yield from _service(part, part)
         yield from _pods(part, part)

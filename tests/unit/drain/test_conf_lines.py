@@ -63,7 +63,8 @@ def test_nothing_leaves_that_stays_and_nothing_that_goes_is_passed_over(parts, h
 
 def test_lines_are_read_as_slurm_reads_them():
     """A row goes on behind a backslash, unless that is in a comment, and an escaped ``#`` begins none."""
-    text = "NodeName=m-1 CPUs=2 \\\n Gres=gpu:1 # two \\\nNodeName=m-2 Reason=a\\#b\nMaxNodeCount=300 # as of May\nGresTypes=gpu # \n"
+    text = "NodeName=m-1 CPUs=2 \\\n Gres=gpu:1 # two \\\nNodeName=m-2 Reason=a\\#b\n"
+    text += "MaxNodeCount=300 # as of May\nGresTypes=gpu # \n"
     assert read_lines(text).hosts == {"m-1": "NodeName=m-1 CPUs=2  Gres=gpu:1", "m-2": "NodeName=m-2 Reason=a#b"}
     assert (max_nodes(text), gres_types(text)) == (300, {"gpu"})
     assert unjudged(text, "") == ()
