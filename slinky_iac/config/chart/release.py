@@ -318,11 +318,13 @@ def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:
 
 _NAMED: Final = 4
 """Keys that one note names."""
+_PULL: Final = "cluster.images.pullSecrets"
+"""A list to which each key adds."""
 _FOR_ALL: Final = {
     "cluster.sidecarResources": "every log, reconfigure and init sidecar",
     "cluster.images.sidecar": "every log and init sidecar",
     "cluster.images.pullPolicy": "every container",
-    "cluster.images.pullSecrets": "every pod",
+    _PULL: "every pod",
 }
 """Settings that are one for the cluster where the chart has a key for each part, and what each holds for."""
 
@@ -331,7 +333,9 @@ def _wider(used: list[tuple[str, str]], settings: Mapping[str, Any]) -> Iterator
     """What the chart says of some parts, and the settings of all; a key of the chart for all is no other value here."""
     for setting, all_ in _FOR_ALL.items():
         keys = dict.fromkeys(key for key, place in used if place == setting)
-        if keys and all("." in key for key in keys):
+        if any("." not in key for key in keys):
+            keys = {key: None for key in keys if "." in key} if setting == _PULL else {}
+        if keys:
             given = value_at(settings, setting.split("."))
             value = f" ({name_of(given)})" if isinstance(given, str) else ""
             yield f"{some(keys, _NAMED)}: here it is `{setting}`{value}, one for {all_} of the cluster"

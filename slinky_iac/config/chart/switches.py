@@ -104,6 +104,13 @@ _SWITCHES: Final = (
 
 def off(whole: dict[str, Any], notes: list[str]) -> None:
     """Take away what is switched off, and what says the same as another key."""
+    metrics = value_at(whole, ("controller", "metrics"))
+    if isinstance(metrics, dict) and not metrics.get("enabled") and not is_empty(metrics.get("serviceMonitor")):
+        notes.append(
+            "controller.metrics.serviceMonitor: the operator makes it only with controller.metrics.enabled: true, so it"
+            " isn't carried over"
+        )
+        metrics["serviceMonitor"] = {}
     for *above, last in _SWITCHES:
         inner = value_at(whole, above)
         if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and not inner[last].get("enabled"):

@@ -126,9 +126,12 @@ def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterat
     yield Row(f"{where}.imagePullPolicy", "cluster.images.pullPolicy")
 
 
-def _sidecar(at: str, word: str = "logfile") -> Iterator[Row]:
+def _sidecar(at: str, word: str = "logfile", *, setting: str = "") -> Iterator[Row]:
+    """Rows of a container beside a daemon; ``setting``: its part's, where that has another path than ``at``."""
     yield Row(f"{at}.{word}.image", "cluster.images.sidecar", to.image(_SIDECAR))
     yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources)
+    yield Row(f"{at}.{word}.imagePullPolicy", "cluster.images.pullPolicy")
+    yield Row(f"{at}.{word}.{ANY}", f"{setting or at}.raw.spec.{word}.{ANY}")
 
 
 def _controller() -> Iterator[Row]:
@@ -138,7 +141,7 @@ def _controller() -> Iterator[Row]:
     yield from _daemon(at, "slurmctld", "slurmctld")
     own = "the sidecar has slurmctld's image, `cluster.images.slurmctld`"
     yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
-    yield Row(f"{at}.reconfigure.resources", "cluster.sidecarResources", to.container_resources)
+    yield from _sidecar(at, "reconfigure")
     yield from _sidecar(at)
     yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=reasons.IN_PLACE))
     yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why=reasons.BACKUP))
@@ -148,11 +151,12 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass", to.storage_class)
     yield Row(f"{at}.persistence.accessModes", f"{at}.persistence.accessModes")
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
+    yield Row(f"{at}.persistence.{ANY}", f"{at}.raw.spec.persistence.{ANY}")
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
     for name, section in sections().items():
         yield from (Row(key, f"{name}.{field}", _take(section, field)) for key, field in section.chart_keys.items())
-    for word in ("annotations", "endpoints", "scrapeTimeout"):
-        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}")
+    for word, take in (("annotations", to.same), ("endpoints", to.endpoints), ("scrapeTimeout", to.same)):
+        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}", take)
     yield Row(f"{at}.slurmctld.{ANY}", f"{at}.raw.container.{ANY}")
 
 
@@ -222,7 +226,7 @@ def _nodesets() -> Iterator[Row]:
     yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
     yield Row(f"{at}.volumeMounts", why=_VOLUME, typed=True)
     yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
-    yield from _sidecar(at)
+    yield from _sidecar(at, setting=here)
     yield Row(
         f"{at}.extraConf", take=lines.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
     )
@@ -265,7 +269,7 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.login.securityContext.privileged", take=to.only(allowed=(False,), why="login pods can't be privileged"))
     yield Row(f"{at}.login.volumeMounts", why=_VOLUME)
     yield Row(f"{at}.login.{ANY}", f"{here}.raw.container.{ANY}")
-    yield from _sidecar(at, "initconf")
+    yield from _sidecar(at, "initconf", setting=here)
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
     sssd = "a Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
@@ -343,7 +347,7 @@ def _cluster() -> Iterator[Row]:
         why=_SSSD,
     )
     yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
-    yield Row("partitions.*.nodesets", "partitions.{}.nodesets")
+    yield Row("partitions.*.nodesets", "partitions.{}.nodesets", to.members)
     yield Row("partitions.*.config", "partitions.{}.config", lines.words)
     yield Row("partitions.*.configMap", "partitions.{}.config", lines.conf, words="it is `config`, a mapping")
     yield Row(

@@ -258,8 +258,10 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     name = path[1] if len(path) > 1 else ""
     for setting, each in several.settings.items():
         place = setting or row.setting
-        if place.startswith("cluster.") and value_at(found.settings, place.split(".")) not in (None, each):
-            given = value_at(found.settings, place.split("."))
+        given = value_at(found.settings, place.split(".")) if place.startswith("cluster.") else None
+        if isinstance(given, list) and isinstance(each, list):
+            each = [*given, *(one for one in each if one not in given)]  # noqa: PLW2901 - one list for all: a pod may need any
+        elif given not in (None, each):
             first = next(key for key, setting in found.used if setting == place or setting.startswith(f"{place}."))
             value = f" {name_of(given)}" if isinstance(given, str) else " another value"
             found.left.append((whole, f"`{place}` is one for all, and {first} has given it{value}"))

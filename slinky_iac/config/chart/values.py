@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
+from slinky_iac.parts.monitoring.settings import PATHS
 from slinky_iac.selection import DAEMON
 
 _RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
@@ -67,6 +68,12 @@ def secret_names(value: object) -> object:
     return [each.get("name") if isinstance(each, Mapping) else each for each in value]
 
 
+_NO_TEXT: Final = (
+    "tag is no text, so 26.10 is 26.1, and the chart writes `%!s(float64=26.1)` for it, which no registry has: put it in"
+    ' quotes, tag: "26.10", then run this again'
+)
+
+
 def image(name: str) -> Take:
     """``repository``, ``tag`` and ``digest`` as one text; ``name``: of Slinky's image, for a part that is left out."""
 
@@ -76,6 +83,8 @@ def image(name: str) -> Take:
         repository, tag, digest = (value.get(key) or "" for key in ("repository", "tag", "digest"))
         if not (tag or digest):
             raise Left("the image has no tag: without one two pods may run two versions")
+        if not (digest or isinstance(tag, str)):
+            raise Left(_NO_TEXT)
         base = repository or name
         text = f"{base}@{digest}" if digest else f"{base}:{tag}"
         release = _RELEASE.match(str(tag)) if name.endswith("/slurmctld") else None  # slurmd may be older
@@ -189,6 +198,26 @@ def listed(value: object) -> object:
     return [each.strip() for each in value.split(",")] if isinstance(value, str) else value
 
 
+def members(value: object) -> object:
+    """NodeSets of a partition, each once, as the chart writes them."""
+    return list(dict.fromkeys(value)) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
+
+
+def endpoints(value: object) -> object:
+    """What Prometheus asks slurmctld's pod for. The stack's own paths are there in any case."""
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) and each.get("path") for each in value):
+        return value
+    own = {each["path"]: each for each in value if each["path"] in PATHS}
+    others = [each for each in value if each["path"] not in PATHS]
+    left = [(f" ({path})", _ASKED) for path, each in own.items() if each.keys() != {"path"}]
+    more = [path for path in PATHS if path not in own]
+    notes = [f"the stack's ServiceMonitor has {', '.join(more)} too, which these values leave out"] if more else []
+    return Several({SAME: others} if others else {}, left, notes)
+
+
+_ASKED: Final = "the stack's ServiceMonitor has this path already, with the interval of `monitoring.interval`"
+
+
 def gpus(value: object) -> object:
     """A number of GPUs, which are a device plugin's and Slurm's."""
     if not isinstance(value, int) or isinstance(value, bool):
@@ -228,13 +257,10 @@ def storage(value: Any) -> object:  # noqa: ANN401
     asked = value.get("requests") if isinstance(value, Mapping) else None
     if not isinstance(asked, Mapping) or "storage" not in asked:
         raise Left("it is `size`, for example 4Gi")
-    left = [*_others(value, "requests", "limits"), *_limits(value.get("limits"), asked["storage"])]
+    left = _others(value, "requests", "limits")
     left += [(f".requests{at}", "a claim asks for storage alone") for at, _ in _others(asked, "storage", "storage")]
-    return Several({SAME: text(asked["storage"])}, left)
-
-
-def _limits(limits: object, asked: object) -> list[tuple[str, str]]:
-    return [(".limits", "a claim has its size as a request alone")] if limits and limits != {"storage": asked} else []
+    limits = {"controller.raw.spec.persistence.resources.limits": value["limits"]} if value.get("limits") else {}
+    return Several({SAME: text(asked["storage"]), **limits}, left)
 
 
 def storage_class(value: object) -> object:
