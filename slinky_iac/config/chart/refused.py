@@ -1,14 +1,16 @@
 """What of the chart's values is a setting that the stack refuses: it is left out by its key in the chart, with the reason.
-Pure."""
+Pure: who calls :func:`leave_unsound` brings the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart.translation import Taken
 from slinky_iac.config.operator.empty_values import CONSEQUENCES, ELSE, Place, places, text
-from slinky_iac.config.paths import mapping, value_at, without
+from slinky_iac.config.paths import mapping, replaced, value_at, without
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.scripts import of_lifecycle
 
 _OF_PODS: Final[tuple[Place, ...]] = (
@@ -37,6 +39,70 @@ def leave_refused(taken: Taken, *, drops_empty: bool) -> None:
         sections[name] = part
         taken.used[:] = [each for each in taken.used if each[1] not in gone]
     taken.left[:] = dict.fromkeys(taken.left)
+
+
+Judge = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
+"""What is wrong with settings: places, and why."""
+_ROUNDS: Final = 20
+"""How often settings are judged again: what is left out may be what another piece needs."""
+_ADVICE: Final = re.compile(r"\.? (Leave it out|Remove it|Remove the mount[^.]*)\.?$")
+
+
+def leave_unsound(taken: Taken, errors: Judge) -> None:
+    """Move raw pieces that the stack's rules refuse from the settings to what is left out, with the rule's own reason: of a
+    list the one entry over which it does, where that is one."""
+    for _ in range(_ROUNDS):
+        place, why = next(_pieces(taken.settings, errors), ((), ""))
+        if not place:
+            return
+        said = f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"
+        value = value_at(taken.settings, place)
+        if isinstance(value, list) and (entry := _entry(taken.settings, place, errors)) is not None:
+            named = value[entry].get("name") or value[entry].get("mountPath") if isinstance(value[entry], Mapping) else None
+            key = f"{_key(taken.used, '.'.join(place))} ({name_of(str(named or entry + 1))})"
+            taken.settings = replaced(taken.settings, place, [*value[:entry], *value[entry + 1 :]])
+        else:
+            key = _key(taken.used, ".".join(place))
+            taken.settings = without(taken.settings, place)
+        taken.left.append((key, said))
+        taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
+
+
+def _pieces(settings: dict[str, Any], errors: Judge) -> Iterator[tuple[Place, str]]:
+    """Raw pieces over which there is an error, and why."""
+    for path, why in errors(settings):
+        place = _place(settings, path)
+        is_found = ".".join(place) == path or not isinstance(value_at(settings, place), Mapping)
+        if "raw" in place[:-1] and is_found:
+            yield place, why
+
+
+def _is_gone(settings: Mapping[str, Any], setting: str, place: str) -> bool:
+    """Whether a setting at or above a place isn't there any more."""
+    return f"{place}.".startswith(f"{setting}.") and ".".join(_place(settings, setting)) != setting
+
+
+def _place(settings: Mapping[str, Any], path: str) -> Place:
+    """The deepest place of settings on a path, whose keys may have dots themselves."""
+    found: list[str] = []
+    inner: Any = settings
+    while isinstance(inner, Mapping) and path:
+        key = max((key for key in map(str, inner) if f"{path}.".startswith(f"{key}.")), key=len, default=None)
+        if key is None:
+            break
+        found.append(key)
+        inner, path = inner[key], path[len(key) + 1 :]
+    return tuple(found)
+
+
+def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> int | None:
+    """The entry of a list without which nothing is said of the list; None where there is no such one."""
+    entries = value_at(settings, place)
+    for number in range(len(entries)):
+        rest = replaced(settings, place, [*entries[:number], *entries[number + 1 :]])
+        if not any(_place(settings, path) == place for path, _ in errors(rest)):
+            return number
+    return None
 
 
 def _parts(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
