@@ -11,6 +11,7 @@ from typing import Any, Final
 from slinky_iac.config.chart.translation import merged
 from slinky_iac.config.paths import mapping, value_at
 from slinky_iac.releases import LINES
+from slinky_iac.text import some
 
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
 IMPLIED: Final[Mapping[str, Any]] = {
@@ -92,3 +93,37 @@ def is_off(common: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     """Whether a set or a partition says that it isn't made. Helm's templates take null, 0 and what is empty for false, and
     any text for true."""
     return not own["enabled"] if "enabled" in own else not common.get("enabled", False)
+
+
+def sssd_secrets(whole: dict[str, Any], line: tuple[int, int], left: list[tuple[str, str]]) -> Iterator[str]:
+    """Name the Secret with sssd.conf in each login set and each NodeSet with ssh, where the chart makes it: its text may
+    hold a password, so the stack can't."""
+    ref, name = mapping(value_at(whole, ("sssd", "secretRef"))), str(whole["fullnameOverride"])
+    if ref.get("name"):
+        return
+    if ref:
+        whole["sssd"] = {**whole["sssd"], "secretRef": None}
+        left += [(f"sssd.secretRef.{each}", "only name and key are read") for each in ref if each not in ("name", "key")]
+        yield from ["sssd.secretRef.key: it is that of the Secret which the chart makes"] if ref.get("key") else []
+    key, places = str(ref.get("key") or _SSSD_KEY), dict[str, list[str]]()
+    own = _SSSD_KEY if line == (1, 0) else key
+    for login, each in mapping(whole.get("loginsets")).items():
+        secret = f"{name}-login-{login}-sssd-conf" if line == (1, 0) else f"{name}-sssd-conf"
+        each["sssdConfRef"] = {"name": secret, "key": own}
+        places.setdefault(secret, []).append(f"logins.{login}.sssdConfFrom")
+    for nodeset, each in mapping(whole.get("nodesets")).items():
+        if isinstance(ssh := each.get("ssh"), Mapping) and ssh.get("enabled"):
+            each["ssh"] = {**ssh, "sssdConfRef": {"name": f"{name}-sssd-conf", "key": own}}
+            places.setdefault(f"{name}-sssd-conf", []).append(f"nodesets.{nodeset}.ssh.sssdConfFrom")
+    for secret, fields in places.items():
+        create = f"kubectl create secret generic {secret} -n {whole['namespaceOverride']}"
+        yield (
+            f"{some(fields, _MOST)}: Secret {secret}, which the chart makes and the stack doesn't. Make it before"
+            f" `pulumi up`: `{create} --from-file={own}=sssd.conf`; where your users are in no directory service (LDAP, AD),"
+            f" --from-literal={own}='[sssd]'. A release that runs has it, and `helm uninstall` deletes it"
+        )
+
+
+_SSSD_KEY: Final = "sssd.conf"
+_MOST: Final = 4
+"""Settings that one note names."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from slinky_iac.config.chart.defaults import ALL, BEFORE_1_2, IMPLIED, is_off, priority_class, tags, whole_set
+from slinky_iac.config.chart.defaults import ALL, BEFORE_1_2, IMPLIED, is_off, priority_class, sssd_secrets, tags, whole_set
 from slinky_iac.config.chart.refused import leave_refused
 from slinky_iac.config.chart.said import Read, account
 from slinky_iac.config.chart.switches import off, resolvers, sssd_beside, switched
@@ -77,6 +77,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     off(whole, notes)
     resolvers(whole, notes)
     sssd_beside(whole, left)
+    notes += sssd_secrets(whole, line, left)
     if not is_empty(value_at(whole, ("sssd", "secretRef"))) and not is_outside:
         notes.append(
             "sssd.secretRef: here it is `identity.sssd`, by which slurmctld's pod has a sidecar with sssd, too; the chart"

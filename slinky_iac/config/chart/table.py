@@ -59,8 +59,9 @@ _TAINTS: Final = (
     " `kubectl taint nodes NODE KEY=VALUE:NoSchedule`, and then the NodeSet `pod.tolerations` of it"
 )
 _SSSD: Final = (
-    "it may hold a password: set `identity.sssd: {}`, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then"
-    " slurmctld has a sidecar with sssd, too"
+    "it may hold a password, so the file names a Secret with it: make that (a note says how). Or set `identity.sssd: {}` in"
+    " the place of sssdConfFrom, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then slurmctld has a"
+    " sidecar with sssd, too"
 )
 _SWITCH: Final = "what is in this file is there: remove the section instead"
 _DNS: Final = to.only(
@@ -94,7 +95,7 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
         yield Row(f"{place}.initContainers", f"{setting}.raw.pod.initContainers", typed=typed)
     if volumes:
         yield Row(f"{at}.volumes", f"{setting}.volumes", typed=True)
-        yield Row(f"{at}.podSpec.volumes", why=_VOLUME)
+        yield Row(f"{at}.podSpec.volumes", f"{setting}.raw.pod.volumes", words=_VOLUME)  # of containers beside the daemon
     yield Row(f"{at}.podSpec.{ANY}", f"{setting}.raw.pod.{ANY}")
 
 
@@ -122,14 +123,14 @@ def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterat
     where, part = f"{at}.{container}", setting.removesuffix(".image") or at
     words = f"its image is `{setting or f'cluster.images.{image}'}`"
     yield Row(f"{where}.image", setting or f"cluster.images.{image}", to.image(_IMAGE + image), words=words)
-    yield Row(f"{where}.resources", f"{part}.resources", to.container_resources)
+    yield Row(f"{where}.resources", f"{part}.resources", to.container_resources(part))
     yield Row(f"{where}.imagePullPolicy", "cluster.images.pullPolicy")
 
 
 def _sidecar(at: str, word: str = "logfile", *, setting: str = "") -> Iterator[Row]:
     """Rows of a container beside a daemon; ``setting``: its part's, where that has another path than ``at``."""
     yield Row(f"{at}.{word}.image", "cluster.images.sidecar", to.image(_SIDECAR))
-    yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources)
+    yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources())
     yield Row(f"{at}.{word}.imagePullPolicy", "cluster.images.pullPolicy")
     yield Row(f"{at}.{word}.{ANY}", f"{setting or at}.raw.spec.{word}.{ANY}")
 
@@ -276,7 +277,7 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd, typed=True)
     yield Row(
         f"{at}.sssdConf",
-        why=f"{_SSSD}. Or {sssd}",
+        why=_SSSD,
     )
     yield Row(f"{at}.strategy", f"{here}.raw.spec.strategy")
 
@@ -368,9 +369,11 @@ def _of(word: str) -> Take:
 
 
 def _strategy(rolling: str) -> Take:
+    whys = {"RollingUpdate": rolling, "ScheduledUpdate": reasons.SCHEDULED}
+
     def take(value: object) -> object:
-        if value == "RollingUpdate":
-            raise to.Left(rolling)
+        if isinstance(value, str) and value in whys:
+            raise to.Left(whys[value])
         return value
 
     return take

@@ -58,7 +58,7 @@ def text(value: object) -> object:
 
 def texts(value: object) -> object:
     """A mapping whose values are texts."""
-    return {str(k): word(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+    return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
 
 def secret_names(value: object) -> object:
@@ -103,6 +103,7 @@ def resources(value: Any) -> object:  # noqa: ANN401
     if isinstance(claims, list):
         value = {key: each for key, each in value.items() if key != "claims"}
     limits, requests, left = _amounts(value, devices=True)
+    disks = _disks("nodesets.{}", limits, requests)
     both = {**requests, **limits}
     found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
     extended = {key: number(amount) for key, amount in both.items() if "/" in key}
@@ -119,25 +120,40 @@ def resources(value: Any) -> object:  # noqa: ANN401
     )
     others = {"nodesets.{}.raw.container.resources.claims": claims} if isinstance(claims, list) and claims else {}
     paged = {"nodesets.{}.raw.container.resources.limits": pages} if pages else {}
-    return Several({**({SAME: found} if found else {}), **others, **paged}, left, notes)
+    return Several({**({SAME: found} if found else {}), **others, **disks, **paged}, left, notes)
 
 
-def container_resources(value: Any) -> object:  # noqa: ANN401
-    """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``."""
-    if not isinstance(value, Mapping):
-        return value
-    limits, requests, left = _amounts(value, devices=False)
-    found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
-    asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
-    found |= {"requests": asked} if asked else {}
-    return Several({SAME: found} if found else {}, left)
+def container_resources(part: str = "") -> Take:
+    """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``. ``part``: the
+    setting whose raw piece has what else there is; empty where it has none."""
+
+    def take(value: Any) -> object:  # noqa: ANN401
+        if not isinstance(value, Mapping):
+            return value
+        limits, requests, left = _amounts(value, devices=False, disks=bool(part))
+        disks = _disks(part, limits, requests)
+        found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
+        asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
+        found |= {"requests": asked} if asked else {}
+        return Several({**({SAME: found} if found else {}), **disks}, left)
+
+    return take
 
 
+def _disks(part: str, limits: dict[str, Any], requests: dict[str, Any]) -> dict[str, object]:
+    """Amounts of the node's disk, which are a raw piece, and are taken out of both."""
+    given = {word: amounts.pop(_DISK) for word, amounts in (("limits", limits), ("requests", requests)) if _DISK in amounts}
+    return {f"{part}.raw.container.resources.{word}": {_DISK: amount} for word, amount in given.items()}
+
+
+_DISK: Final = "ephemeral-storage"
 _PAGES: Final = "hugepages-"
 _SIZES: Final = (("cpu", "cpus"), ("memory", "memory"))
 
 
-def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
+def _amounts(
+    value: Mapping[Any, Any], *, devices: bool, disks: bool = True
+) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
     """Limits and requests that have a setting, and what of both has none."""
     left = [(f".{key}", "can't be said here: limits and requests can") for key in value if key not in {"limits", "requests"}]
     found: dict[str, dict[str, Any]] = {}
@@ -148,10 +164,18 @@ def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any]
             left.append((f".{word}", "is a mapping in the chart, and isn't one here"))
             continue
         for key, amount in inner.items():
-            if key in dict(_SIZES) or (devices and ("/" in str(key) or str(key).startswith(_PAGES))):
+            if (
+                key in dict(_SIZES)
+                or (disks and key == _DISK)
+                or (devices and ("/" in str(key) or str(key).startswith(_PAGES)))
+            ):
                 given |= {str(key): amount} if amount is not None else {}
             else:
-                can = "cpu, memory, huge pages and resources of device plugins" if devices else "cpu and memory"
+                can = (
+                    "cpu, memory, ephemeral-storage, huge pages and resources of device plugins"
+                    if devices
+                    else "cpu and memory"
+                )
                 left.append((f".{word}.{key}", f"can't be said here: {can} can"))
     return found["limits"], found["requests"], left
 
@@ -188,7 +212,7 @@ def variables(value: Any) -> object:  # noqa: ANN401
         if "valueFrom" in each:
             others.append(each)
         else:
-            found[str(each["name"])] = word(each.get("value", ""))
+            found[str(each["name"])] = _plain(each.get("value", ""))
     settings: dict[str, object] = {"nodesets.{}.env": found} if found else {}
     return Several({**settings, **({"nodesets.{}.raw.container.env": others} if others else {})})
 
@@ -305,8 +329,13 @@ def named(value: object) -> object:
     return {str(each["name"]): {key: inner for key, inner in each.items() if key != "name"} for each in value}
 
 
+def _plain(value: object) -> str:
+    """A value as Kubernetes has it in a text."""
+    return str(value).lower() if isinstance(value, bool) else word(value)
+
+
 def word(value: object) -> str:
-    """A value as Slurm and Kubernetes write it in a text."""
+    """A value as Slurm has it in a text."""
     if isinstance(value, bool):
         return "YES" if value else "NO"
     return "" if value is None else str(value)

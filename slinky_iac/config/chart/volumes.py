@@ -33,8 +33,16 @@ def volumes(
             entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
     mounted = {str(mount.get("name")) for mount in mounts}
+    beside = {
+        str(mount.get("name"))
+        for kind in ("initContainers", "containers")
+        for each in _listed(pod.get(kind))
+        for mount in (*_listed(each.get("volumeMounts")), *_listed(each.get("volumeDevices")))
+    } - mounted
     why = "its mount is below the misspelt key" if misspelt else "no container mounts it"
-    left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted)
+    left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted | beside)
+    if others := [dict(each) for name, each in sources.items() if name in beside]:
+        pod["volumes"] = others
     return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from slinky_iac.commands.check import errors_of
 from slinky_iac.config.paths import value_at
 from tests.unit.chart.reading import found, taken
 
@@ -131,3 +132,39 @@ def test_keys_are_named_whole_and_an_outside_daemon_s_line_is_not_called_needles
     )
     (said,) = (note for note in read.notes if "need no line" in note)
     assert said.startswith("nodesets.cpu.workloadDisruptionProtection, nodesets.cpu.scalingMode: ")
+
+
+def test_a_volume_of_an_init_container_alone_is_a_raw_piece() -> None:
+    settings, left = taken(
+        """
+        nodesets:
+          a:
+            slurmd: {volumeMounts: [{name: home, mountPath: /home}]}
+            podSpec:
+              volumes: [{name: home, hostPath: {path: /home}}, {name: cm, configMap: {name: c}}, {name: none, emptyDir: {}}]
+              initContainers:
+                - {name: i, image: "r.example/i:1", volumeMounts: [{name: cm, mountPath: /cm}, {name: home, mountPath: /h}]}
+        """
+    )
+    assert [each["name"] for each in settings["nodesets"]["a"]["volumes"]] == ["home"]
+    assert settings["nodesets"]["a"]["raw"]["pod"]["volumes"] == [{"name": "cm", "configMap": {"name": "c"}}]
+    assert left == {"nodesets.a.podSpec.volumes (none)": "no container mounts it"}
+    assert errors_of(settings) == []
+
+
+@pytest.mark.parametrize("kind", ["RollingUpdate", "ScheduledUpdate"])
+def test_an_update_that_ends_jobs_is_left_out(kind: str) -> None:
+    settings, left = taken(f"nodesets: {{a: {{updateStrategy: {{type: {kind}}}}}}}")
+    assert "updateStrategy" not in settings["nodesets"]["a"]
+    assert left.keys() == {"nodesets.a.updateStrategy.type"}
+
+
+def test_true_is_a_word_of_kubernetes_in_labels_and_variables() -> None:
+    settings, _ = taken(
+        """
+        nodesets:
+          a: {slurmd: {env: [{name: A, value: true}]}, metadata: {labels: {l: true}}, podSpec: {nodeSelector: {s: false}}}
+        """
+    )
+    assert settings["nodesets"]["a"]["env"] == {"A": "true"}
+    assert settings["nodesets"]["a"]["pod"] == {"labels": {"l": "true"}, "nodeSelector": {"s": "false"}}

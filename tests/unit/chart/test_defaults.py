@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from slinky_iac.commands.check import errors_of
 from slinky_iac.config.paths import value_at
 from tests.unit.chart.reading import found, taken
 
+OLD = {"secret": "slurm-login-slinky-sssd-conf", "key": "sssd.conf"}
 TAG = {(1, 0): "25.11-ubuntu24.04", (1, 1): "25.11-ubuntu24.04", (1, 2): "26.05-ubuntu26.04"}
 
 
@@ -114,3 +116,36 @@ def test_of_an_outside_slurmctld_no_sidecar_with_sssd_is_announced() -> None:
     outside = found("{sssd: {secretRef: {name: s}}, loginsets: {l: {}}, clusterName: a, controller: {external: true}}")
     inside = found("{sssd: {secretRef: {name: s}}, loginsets: {l: {}}, clusterName: a}")
     assert [any("sidecar with sssd" in note for note in read.notes) for read in (outside, inside)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "values", "secret"),
+    [
+        ((1, 0), "loginsets: {slinky: {enabled: true}}", OLD),
+        ((1, 0), "loginsets: {slinky: {enabled: true, sssdConf: x}}", OLD),
+        ((1, 1), "loginsets: {slinky: {enabled: true}}", {"secret": "slurm-sssd-conf", "key": "sssd.conf"}),
+        ((1, 2), "{loginsets: {slinky: {}}, sssd: {secretRef: {key: conf}}}", {"secret": "slurm-sssd-conf", "key": "conf"}),
+        ((1, 2), "{loginsets: {slinky: {}}, sssd: {conf: x}}", {"secret": "slurm-sssd-conf", "key": "sssd.conf"}),
+    ],
+)
+def test_login_pods_name_the_secret_with_sssd_conf_that_the_chart_makes(
+    line: tuple[int, int], values: str, secret: dict[str, str]
+) -> None:
+    """The most usual values have login sets and nothing of sssd, and what is written of them is sound."""
+    read = found(values, line)
+    settings = read.taken.settings
+    assert settings["logins"]["slinky"]["sssdConfFrom"] == secret
+    assert "identity" not in settings
+    assert settings["cluster"]["createNamespace"] is False
+    (said,) = (note for note in read.notes if note.startswith("logins.slinky.sssdConfFrom: "))
+    assert f"`kubectl create secret generic {secret['secret']} -n slurm --from-file={secret['key']}=sssd.conf`" in said
+    assert errors_of(settings) == []
+
+
+def test_nodesets_with_ssh_name_it_too_and_a_secret_of_the_site_s_counts_before_it() -> None:
+    settings, _ = taken("{nodesets: {a: {ssh: {enabled: true}}, b: {ssh: {enabled: false}}, c: {}}}")
+    assert settings["nodesets"]["a"]["ssh"]["sssdConfFrom"] == {"secret": "slurm-sssd-conf", "key": "sssd.conf"}
+    assert ["ssh" in settings["nodesets"][name] for name in "bc"] == [True, False]
+    own, _ = taken("{nodesets: {a: {ssh: {enabled: true}}}, sssd: {secretRef: {name: mine}}}")
+    assert own["nodesets"]["a"]["ssh"] == {"enabled": True}
+    assert own["identity"]["sssd"] == {"confFrom": {"secret": "mine"}}

@@ -200,17 +200,17 @@ controller: {slurmctld: {resources: {limits: {memory: 4Gi, ephemeral-storage: 2G
 """
 
 
-def test_an_amount_that_has_no_setting_is_left_out_alone() -> None:
+def test_an_amount_that_has_no_setting_is_a_raw_piece_and_takes_no_other_with_it() -> None:
     settings, left = taken(RESOURCES)
     assert settings["nodesets"]["gpu"]["resources"] == {
         "cpus": "32", "memory": "128Gi", "extended": {"nvidia.com/gpu": 8},
     }  # fmt: skip
     assert settings["controller"]["resources"] == {"memory": "4Gi"}
-    assert set(left) == {
-        "nodesets.gpu.slurmd.resources.requests.ephemeral-storage",
-        "nodesets.gpu.slurmd.resources.limits.ephemeral-storage",
-        "controller.slurmctld.resources.limits.ephemeral-storage",
-    }
+    assert settings["nodesets"]["gpu"]["raw"]["container"]["resources"] == {
+        "limits": {"ephemeral-storage": "2Gi"}, "requests": {"ephemeral-storage": "1Gi"},
+    }  # fmt: skip
+    assert settings["controller"]["raw"]["container"]["resources"] == {"limits": {"ephemeral-storage": "2Gi"}}
+    assert left == {}
 
 
 def test_claims_of_devices_are_a_raw_piece_beside_the_amounts() -> None:
