@@ -57,6 +57,21 @@ def words(value: object) -> object:
     return _words(value, partition_conf)
 
 
+def of_partition(value: object) -> object:
+    """Parameters of a partition. Of two ``Nodes=`` of a line Slurm takes the last one, which is that of these."""
+    found = _words(value, partition_conf)
+    own = dict(mapping(found.settings.get(SAME)))
+    notes, left, settings = [*found.notes], [*found.left], dict[str, object]()
+    for key in [each for each in own if each.lower() in ("nodes", "partitionname")]:
+        said = own.pop(key)
+        if key.lower() == "nodes":
+            settings["partitions.{}.nodesets"] = members(said)
+            notes.append(f"{key}={name_of(said)} counts, and not `nodesets`: of two Slurm takes the last one")
+        else:
+            left.append((f" ({key})", "the partition's name is that of its key"))
+    return Several({**({SAME: own} if own else {}), **settings}, left, notes)
+
+
 def _words(value: object, held: _Held) -> Several:
     found = _Lines()
     own = found.once(_pairs(value) if isinstance(value, str) else [*_texts(value, found.left)], held)

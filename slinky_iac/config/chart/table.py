@@ -296,13 +296,7 @@ def _cluster() -> Iterator[Row]:
     yield Row("imagePullPolicy", "cluster.images.pullPolicy", words=images)
     for word in ("priorityClassName", "priorityClass.name"):
         yield Row(word, take=to.priority_class, words="it is `pod.priorityClass` of each kind of pods")
-    yield Row(
-        "priorityClass.enabled",
-        take=to.only(
-            allowed=(True, False),
-            why="it is a switch",
-        ),
-    )
+    yield Row("priorityClass.enabled", take=to.only(allowed=(True, False), why="it is a switch"))
     yield Row(
         "priorityClass.create",
         take=to.only(allowed=(False,), why="make the PriorityClass yourself: it belongs to all of Kubernetes"),
@@ -318,17 +312,7 @@ def _cluster() -> Iterator[Row]:
         said = f"it is `{key}: {{secret: …, key: …}}`"
         yield Row(f"keys.{word}", f"keys.{key}", to.reference, words=said, typed=True)
     for word, key in (("slurmKey", "slurm"), ("jwtKey", "jwt")):
-        yield Row(
-            f"{word}.create",
-            take=to.only(
-                allowed=(
-                    True,
-                    False,
-                ),
-                why=_EXISTING,
-            ),
-            words=_EXISTING,
-        )
+        yield Row(f"{word}.create", take=to.only(allowed=(True, False), why=_EXISTING), words=_EXISTING)
         yield Row(f"{word}.secretRef", take=to.key_ref(key), words=_EXISTING)
         yield Row(f"{word}.annotations", why=_ANNOTATED)
     public = "public keys of tokens are `keys.tokens: prepared`, then `rs256`; those of an identity provider `identity.oidc`"
@@ -349,8 +333,8 @@ def _cluster() -> Iterator[Row]:
     )
     yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
     yield Row("partitions.*.nodesets", "partitions.{}.nodesets", to.members)
-    yield Row("partitions.*.config", "partitions.{}.config", lines.words)
-    yield Row("partitions.*.configMap", "partitions.{}.config", lines.conf, words="it is `config`, a mapping")
+    yield Row("partitions.*.config", "partitions.{}.config", lines.of_partition)
+    yield Row("partitions.*.configMap", "partitions.{}.config", lines.of_partition, words="it is `config`, a mapping")
     yield Row(
         "vendor.nvidia.dcgm.enabled",
         take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -214,11 +215,15 @@ def fits(pattern: Path, path: Path) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def row_of(path: Path) -> Row | None:
-    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place isn't its own."""
+    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place isn't its own, nor
+    that of what is below another row's place."""
     low = tuple(part.lower() for part in path)
+    whole = (row for row, _ in _TABLE if row[-1] != ANY and len(row) < len(low) and fits(row, low[: len(row)]))
+    above = max(map(len, whole), default=0)
     return next(
-        (row for pattern, row in _TABLE if fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),
+        (row for pattern, row in _TABLE if fits(pattern, low) and (pattern[-1] != ANY or above < len(pattern) <= len(low))),
         None,
     )
 

@@ -279,3 +279,14 @@ def test_a_parameter_that_is_a_mapping_is_left_out_alone(at: str) -> None:
         values = {part: values}
     _, left = taken(yaml.safe_dump(merged({"accounting": {"enabled": True}}, values)))  # type: ignore[arg-type]
     assert left.keys() == {f"{at}.Wrong", f"{at}.List"}
+
+
+@pytest.mark.parametrize(
+    "config", ["config: 'Nodes=b,h[1-2] MaxTime=1-0'", "configMap: {nodes: [b, 'h[1-2]'], MaxTime: 1-0}"]
+)
+def test_nodes_in_a_partition_s_parameters_are_its_nodes_as_for_slurm(config: str) -> None:
+    """The chart writes them behind its own Nodes=, and of two Slurm takes the last one."""
+    read = found(f"partitions: {{p: {{enabled: true, nodesets: [ALL], {config}}}}}\nnodesets: {{a: {{}}, b: {{}}}}\n")
+    assert read.taken.settings["partitions"]["p"] == {"nodesets": ["b", "h[1-2]"], "config": {"MaxTime": "1-0"}}
+    assert [note for note in read.notes if "counts, and not `nodesets`" in note]
+    assert read.taken.left == []
