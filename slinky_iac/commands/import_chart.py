@@ -21,7 +21,7 @@ from slinky_iac.config.chart.gitops import Given, given_in
 from slinky_iac.config.chart.refused import leave_unsound
 from slinky_iac.config.chart.release import read, said_of_others
 from slinky_iac.config.chart.said import Read
-from slinky_iac.config.chart.translation import as_yaml, merged
+from slinky_iac.config.chart.translation import as_yaml, laid_over, merged
 from slinky_iac.config.findings import Level
 from slinky_iac.config.operator import chart_keys as operator_keys
 from slinky_iac.config.others import of_operator
@@ -234,7 +234,7 @@ def layered(files: Sequence[str]) -> dict[str, Any]:
 def _laid(files: Sequence[Given]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for each in files:
-        whole = merged(whole, each.values)
+        whole = laid_over(whole, each.values)
     return whole
 
 

@@ -49,31 +49,47 @@ _ADVICE: Final = re.compile(r"\.? (Leave it out|Remove it|Remove the mount[^.]*)
 
 
 def leave_unsound(taken: Taken, errors: Judge) -> None:
-    """Move raw pieces that the stack's rules refuse from the settings to what is left out, with the rule's own reason: of a
-    list the one entry over which it does, where that is one."""
+    """Move what the stack's rules refuse from the settings to what is left out, with the rule's own reason: raw pieces,
+    mounts, and settings that the rule says to remove; of a list or a mapping the one entry over which it does, where that is
+    one. Values that only a person can put right stay."""
     for _ in range(_ROUNDS):
-        place, why = next(_pieces(taken.settings, errors), ((), ""))
+        place, why = next(_refusals(taken, errors), ((), ""))
         if not place:
             return
-        said = f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"
-        value = value_at(taken.settings, place)
-        if isinstance(value, list) and (entry := _entry(taken.settings, place, errors)) is not None:
-            named = value[entry].get("name") or value[entry].get("mountPath") if isinstance(value[entry], Mapping) else None
-            key = f"{_key(taken.used, '.'.join(place))} ({name_of(str(named or entry + 1))})"
-            taken.settings = replaced(taken.settings, place, [*value[:entry], *value[entry + 1 :]])
-        else:
-            key = _key(taken.used, ".".join(place))
+        value, key = value_at(taken.settings, place), _key(taken.used, ".".join(place))
+        entry = _entry(taken.settings, place, errors)
+        if entry is None:
             taken.settings = without(taken.settings, place)
-        taken.left.append((key, said))
+        elif isinstance(value, Mapping):
+            taken.settings, key = without(taken.settings, (*place, str(entry))), f"{key}.{entry}"
+        else:
+            named, rest = mapping(value[int(entry)]), [*value[: int(entry)], *value[int(entry) + 1 :]]
+            if _is_mounts(place):
+                container = "slurmd" if place[0] == "nodesets" else "login"
+                key = f"{key.removesuffix(_VOLUMES)}{container}.volumeMounts ({named.get('mountPath')})"
+            else:
+                key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
+            taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
+        taken.left.append((key, f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"))
         taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
 
 
-def _pieces(settings: dict[str, Any], errors: Judge) -> Iterator[tuple[Place, str]]:
-    """Raw pieces over which there is an error, and why."""
-    for path, why in errors(settings):
-        place = _place(settings, path)
-        is_found = ".".join(place) == path or not isinstance(value_at(settings, place), Mapping)
-        if "raw" in place[:-1] and is_found:
+_VOLUMES: Final = "volumes"
+
+
+def _is_mounts(place: Place) -> bool:
+    return place[-1:] == (_VOLUMES,) and "raw" not in place
+
+
+def _refusals(taken: Taken, errors: Judge) -> Iterator[tuple[Place, str]]:
+    """Settings of the chart's keys that are refused as such, and why."""
+    for path, why in errors(taken.settings):
+        place = _place(taken.settings, path)
+        value = value_at(taken.settings, place)
+        is_found = bool(place) and (".".join(place) == path or not isinstance(value, Mapping))
+        is_of_chart = any(f"{path}.".startswith(f"{setting}.") for _, setting in taken.used)
+        is_refused = _is_mounts(place) or (is_of_chart and _ADVICE.search(why) is not None)
+        if is_found and ("raw" in place[:-1] or is_refused):
             yield place, why
 
 
@@ -87,7 +103,8 @@ def _place(settings: Mapping[str, Any], path: str) -> Place:
     found: list[str] = []
     inner: Any = settings
     while isinstance(inner, Mapping) and path:
-        key = max((key for key in map(str, inner) if f"{path}.".startswith(f"{key}.")), key=len, default=None)
+        known = (key for key in inner if isinstance(key, str) and f"{path}.".startswith(f"{key}."))
+        key = max(known, key=len, default=None)
         if key is None:
             break
         found.append(key)
@@ -95,13 +112,18 @@ def _place(settings: Mapping[str, Any], path: str) -> Place:
     return tuple(found)
 
 
-def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> int | None:
-    """The entry of a list without which nothing is said of the list; None where there is no such one."""
-    entries = value_at(settings, place)
-    for number in range(len(entries)):
-        rest = replaced(settings, place, [*entries[:number], *entries[number + 1 :]])
-        if not any(_place(settings, path) == place for path, _ in errors(rest)):
-            return number
+def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> str | None:
+    """The entry of a list, by its number, or of a mapping, without which nothing is said of the whole; None where there is
+    no such one."""
+    value = value_at(settings, place)
+    rests: dict[str, Any] = {}
+    if isinstance(value, Mapping) and len(value) > 1:
+        rests = {str(key): {name: each for name, each in value.items() if name != key} for key in value}
+    elif isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        rests = {str(number): [*value[:number], *value[number + 1 :]] for number in range(len(value))}
+    for entry, rest in rests.items():
+        if not any(_place(settings, path) == place for path, _ in errors(replaced(settings, place, rest))):
+            return entry
     return None
 
 

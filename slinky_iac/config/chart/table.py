@@ -178,7 +178,7 @@ def _accounting() -> Iterator[Row]:
 
 def _restapi() -> Iterator[Row]:
     at = "restapi"
-    yield Row(f"{at}.replicas", f"{at}.replicas", to.number)
+    yield Row(f"{at}.replicas", f"{at}.replicas", to.some_pods)
     yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why=reasons.BUDGET))
     yield Row(f"{at}.pdb.{ANY}", why=reasons.BUDGET)
     yield from _daemon(at, "slurmrestd", "slurmrestd")

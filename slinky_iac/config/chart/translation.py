@@ -173,6 +173,16 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """One file of values over another, as Helm lays several: a null stays one, since it takes the chart's default away."""
+    both = {
+        key: laid_over(base[key], each)
+        for key, each in over.items()
+        if isinstance(each, Mapping) and isinstance(base.get(key), Mapping)
+    }
+    return {**base, **over, **both}
+
+
 class _Dumper(yaml.SafeDumper):
     """Lists below their key are indented, and no anchors: a stack's file is read by people."""
 

@@ -51,6 +51,13 @@ def number(value: object) -> object:
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
+def some_pods(value: object) -> object:
+    """A number of slurmrestd's pods."""
+    if number(value) == 0:
+        raise Left("gates and commands ask slurmrestd, so one pod of it runs: 1, the default")
+    return number(value)
+
+
 def text(value: object) -> object:
     """A text, also where YAML reads a number."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -3,9 +3,13 @@ of the charts 1.0.5, 1.1.2 and 1.2.1 makes of these values."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from slinky_iac.commands.check import errors_of
+from slinky_iac.commands.import_chart import layered
+from slinky_iac.config.chart.release import read
 from slinky_iac.config.paths import value_at
 from tests.unit.chart.reading import found, taken
 
@@ -149,3 +153,32 @@ def test_nodesets_with_ssh_name_it_too_and_a_secret_of_the_site_s_counts_before_
     own, _ = taken("{nodesets: {a: {ssh: {enabled: true}}}, sssd: {secretRef: {name: mine}}}")
     assert own["nodesets"]["a"]["ssh"] == {"enabled": True}
     assert own["identity"]["sssd"] == {"confFrom": {"secret": "mine"}}
+
+
+@pytest.mark.parametrize(
+    ("files", "made"),
+    [
+        (("nodesets: null\npartitions: null",), (None, None)),
+        (("nodesets: {slinky: null}\npartitions: {all: null}",), (None, None)),
+        (("nodesets: {slinky: {replicas: 2}}", "nodesets: {slinky: null}\npartitions: null"), (None, None)),
+        (("nodesets: null", "nodesets: {gpu: {enabled: true}}"), (["slinky", "gpu"], ["all"])),
+        (("{}",), (["slinky"], ["all"])),
+    ],
+)
+def test_null_takes_the_chart_s_own_away_in_the_last_file_that_says_something(
+    tmp_path: Path, files: tuple[str, ...], made: tuple[list[str] | None, list[str] | None]
+) -> None:
+    paths = []
+    for number, text in enumerate(files):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(text)
+        paths.append(str(path))
+    settings = read(layered(paths), release="slurm", namespace="slurm", line=(1, 1)).taken.settings
+    got = [list(settings[kind]) if kind in settings else None for kind in ("nodesets", "partitions")]
+    assert got == [*made]
+
+
+def test_slurmrestd_has_a_pod_since_gates_ask_it() -> None:
+    settings, left = taken("restapi: {replicas: 0}")
+    assert "restapi" not in settings
+    assert "gates and commands ask slurmrestd" in left["restapi.replicas"]

@@ -61,6 +61,34 @@ def test_of_a_list_the_one_entry_goes_over_which_there_is_an_error() -> None:
     assert errors_of(read.taken.settings) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ("controller: {podSpec: {hostNetwork: true, nodeSelector: {a: b}}}", "controller.podSpec.hostNetwork"),
+        (
+            "nodesets: {a: {metadata: {labels: {app.kubernetes.io/name: x, own: x}}}}",
+            "nodesets.a.metadata.labels.app.kubernetes.io/name",
+        ),
+        (
+            "nodesets: {a: {slurmd: {volumeMounts: [{name: k, mountPath: /etc/slurm}, {name: k, mountPath: /k}]},"
+            " podSpec: {volumes: [{name: k, emptyDir: {}}]}}}",
+            "nodesets.a.slurmd.volumeMounts (/etc/slurm)",
+        ),
+    ],
+)
+def test_a_setting_that_a_rule_says_to_remove_is_left_out_alone(values: str, key: str) -> None:
+    read = found(f"{values}\n")
+    leave_unsound(read.taken, errors_of)
+    assert [each for each, _ in read.taken.left] == [key]
+    assert errors_of(read.taken.settings) == []
+    settings = read.taken.settings
+    assert (
+        value_at(settings, ("controller", "pod", "nodeSelector")) == {"a": "b"}
+        or value_at(settings, ("nodesets", "a", "pod", "labels")) == {"own": "x"}
+        or [each["mountPath"] for each in settings["nodesets"]["a"]["volumes"]] == ["/k"]
+    )
+
+
 def test_an_error_about_a_setting_stays_to_be_put_right() -> None:
     read = found("{clusterName: a, nodesets: {a: {slurmd: {image: 'r.example/foo bar:1'}}}}")
     leave_unsound(read.taken, errors_of)
