@@ -31,7 +31,7 @@ _ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a par
 _NO_VALUE: Final = "has no value, and Slurm refuses a line that has such a word"
 _NESTED: Final = "is a text, a number or a list of these in slurm.conf, and neither here"
 _EMPTY: Final = '""'
-"""How a setting has an empty value, which stands in quotes on its line."""
+"""How a setting has an empty value, in quotes on its line."""
 _DIGITS: Final = 9
 _Pairs = list[tuple[str, str]]
 _Held = Callable[[dict[str, str]], object]
