@@ -224,7 +224,7 @@ def _nodesets() -> Iterator[Row]:
     gpus = "GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
     yield Row(f"{at}.resources.*/gpu", why=gpus, typed=True)
     yield Row(f"{at}.slurmd.securityContext.privileged", f"{here}.privileged")
-    yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.slurmd.volumeMounts", f"{here}.raw.container.volumeMounts", words=_VOLUME)
     yield Row(f"{at}.volumeMounts", why=_VOLUME, typed=True)
     yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at, setting=here)
@@ -268,7 +268,7 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.replicas", f"{here}.replicas", to.number)
     yield from _daemon(at, "login", "login", setting=f"{here}.image")
     yield Row(f"{at}.login.securityContext.privileged", take=to.only(allowed=(False,), why="login pods can't be privileged"))
-    yield Row(f"{at}.login.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.login.volumeMounts", f"{here}.raw.container.volumeMounts", words=_VOLUME)
     yield Row(f"{at}.login.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at, "initconf", setting=here)
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")

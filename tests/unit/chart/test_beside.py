@@ -152,6 +152,27 @@ def test_a_volume_of_an_init_container_alone_is_a_raw_piece() -> None:
     assert errors_of(settings) == []
 
 
+def test_a_mount_with_a_field_that_volumes_lack_is_a_raw_piece_and_its_volume_is_there_once() -> None:
+    settings, left = taken(
+        """
+        nodesets:
+          a:
+            slurmd:
+              volumeMounts:
+                - {name: h, mountPath: /h}
+                - {name: h, mountPath: /each, subPathExpr: $(POD_NAME)}
+                - {name: own, mountPath: /own, subPathExpr: $(POD_NAME)}
+            podSpec: {volumes: [{name: h, hostPath: {path: /h}}, {name: own, hostPath: {path: /own}}]}
+        """
+    )
+    own = settings["nodesets"]["a"]
+    assert [each["name"] for each in own["volumes"]] == ["h"]
+    assert [each["name"] for each in own["raw"]["pod"]["volumes"]] == ["own"]
+    assert [each["mountPath"] for each in own["raw"]["container"]["volumeMounts"]] == ["/each", "/own"]
+    assert left == {}
+    assert errors_of(settings) == []
+
+
 @pytest.mark.parametrize("kind", ["RollingUpdate", "ScheduledUpdate"])
 def test_an_update_that_ends_jobs_is_left_out(kind: str) -> None:
     settings, left = taken(f"nodesets: {{a: {{updateStrategy: {{type: {kind}}}}}}}")
