@@ -44,7 +44,7 @@ def leave_refused(taken: Taken, *, drops_empty: bool) -> None:
 Judge = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
 """What is wrong with settings: places, and why."""
 _ROUNDS: Final = 20
-"""How often settings are judged again: what is left out may be what another piece needs."""
+"""How often settings are judged again: what is left out may be what another piece needs, and a list may have several."""
 _ADVICE: Final = re.compile(r"\.? (Leave it out|Remove it|Remove the mount[^.]*)\.?$")
 
 
@@ -53,25 +53,32 @@ def leave_unsound(taken: Taken, errors: Judge) -> None:
     mounts, and settings that the rule says to remove; of a list or a mapping the one entry over which it does, where that is
     one. Values that only a person can put right stay."""
     for _ in range(_ROUNDS):
-        place, why = next(_refusals(taken, errors), ((), ""))
-        if not place:
-            return
-        value, key = value_at(taken.settings, place), _key(taken.used, ".".join(place))
-        entry = _entry(taken.settings, place, errors)
-        if entry is None:
-            taken.settings = without(taken.settings, place)
-        elif isinstance(value, Mapping):
-            taken.settings, key = without(taken.settings, (*place, str(entry))), f"{key}.{entry}"
+        refusals = dict(_refusals(taken, errors))
+        for place, why in refusals.items():
+            if value_at(taken.settings, place) is not None:  # what was above it may have gone
+                _take_out(taken, place, why, errors)
+        if not refusals:
+            break
+    taken.left[:] = dict.fromkeys(taken.left)  # a key for all sets is one
+
+
+def _take_out(taken: Taken, place: Place, why: str, errors: Judge) -> None:
+    value, key = value_at(taken.settings, place), _key(taken.used, ".".join(place))
+    entry = _entry(taken.settings, place, errors)
+    if entry is None:
+        taken.settings = without(taken.settings, place)
+    elif isinstance(value, Mapping):
+        taken.settings, key = without(taken.settings, (*place, str(entry))), f"{key}.{entry}"
+    else:
+        named, rest = mapping(value[int(entry)]), [*value[: int(entry)], *value[int(entry) + 1 :]]
+        if _is_mounts(place):
+            container = "slurmd" if place[0] == "nodesets" else "login"
+            key = f"{key.removesuffix(_VOLUMES)}{container}.volumeMounts ({named.get('mountPath')})"
         else:
-            named, rest = mapping(value[int(entry)]), [*value[: int(entry)], *value[int(entry) + 1 :]]
-            if _is_mounts(place):
-                container = "slurmd" if place[0] == "nodesets" else "login"
-                key = f"{key.removesuffix(_VOLUMES)}{container}.volumeMounts ({named.get('mountPath')})"
-            else:
-                key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
-            taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
-        taken.left.append((key, f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"))
-        taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
+            key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
+        taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
+    taken.left.append((key, f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"))
+    taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
 
 
 _VOLUMES: Final = "volumes"

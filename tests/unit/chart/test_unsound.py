@@ -89,6 +89,14 @@ def test_a_setting_that_a_rule_says_to_remove_is_left_out_alone(values: str, key
     )
 
 
+def test_as_many_are_left_out_as_there_are() -> None:
+    sets = ", ".join(f"n{number}: {{}}" for number in range(25))
+    read = found(f"nodesetDefaults: {{podSpec: {{hostPID: true, hostname: x}}}}\nnodesets: {{{sets}}}\n")
+    leave_unsound(read.taken, errors_of)
+    assert [key for key, _ in read.taken.left] == ["nodesetDefaults.podSpec.hostPID", "nodesetDefaults.podSpec.hostname"]
+    assert errors_of(read.taken.settings) == []
+
+
 def test_an_error_about_a_setting_stays_to_be_put_right() -> None:
     read = found("{clusterName: a, nodesets: {a: {slurmd: {image: 'r.example/foo bar:1'}}}}")
     leave_unsound(read.taken, errors_of)
