@@ -106,8 +106,8 @@ _PARTS = {
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
     "config": (
-        "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases safe_yaml"
-        " selection text"
+        "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases"
+        " safe_yaml selection text"
     ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
