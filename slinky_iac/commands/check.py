@@ -45,6 +45,12 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
     return judged(parse(text, project))
 
 
+def errors_of(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Places and reasons of what is wrong with sections, as a file has them."""
+    found = judge("config:\n" + textwrap.indent(as_yaml(settings), "  "))[1]
+    return [(each.finding.path, each.finding.message) for each in found if each.finding.level is Level.ERROR]
+
+
 def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     """The same of a file that has been parsed."""
     if not file.lines:

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from slinky_iac import safe_yaml
 from slinky_iac.commands import output, whole_file
-from slinky_iac.commands.check import as_text, judge
+from slinky_iac.commands.check import as_text, errors_of, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart.age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
 from slinky_iac.config.chart.gitops import Given, given_in
+from slinky_iac.config.chart.refused import leave_unsound
 from slinky_iac.config.chart.release import read, said_of_others
 from slinky_iac.config.chart.said import Read
-from slinky_iac.config.chart.translation import as_yaml, merged
+from slinky_iac.config.chart.translation import as_yaml, laid_over, merged
 from slinky_iac.config.findings import Level
 from slinky_iac.config.operator import chart_keys as operator_keys
 from slinky_iac.config.others import of_operator
@@ -104,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         space = operator.get("namespace", Operator.model_fields["namespace"].default)
         found.notes.append(said_of_others("operator", space, of_others))
     found.taken.settings = _first(found.taken.settings, operator)
+    leave_unsound(found.taken, errors_of)
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
     text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
@@ -232,7 +234,7 @@ def layered(files: Sequence[str]) -> dict[str, Any]:
 def _laid(files: Sequence[Given]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for each in files:
-        whole = merged(whole, each.values)
+        whole = laid_over(whole, each.values)
     return whole
 
 

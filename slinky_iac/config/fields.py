@@ -222,17 +222,17 @@ def no_shell(value: str) -> str:
     return value
 
 
-_node_conf = _conf(
+node_conf = _conf(
     _NODE_VALUE,
     "no space, '=', quote, '\\' or '#', since the operator splits the line at these (an item it can't split makes it panic)",
 )
-_host_conf = _conf(
+host_conf = _conf(
     _HOST_VALUE,
     "no blank, quote, '\\' or '#': it stands on a NodeName= line of slurm.conf, which is compared word by word. Reason alone"
     " may have blanks between its words, and no '='",
     {"reason": _REASON},
 )
-_partition_conf = _conf(
+partition_conf = _conf(
     _PARTITION_VALUE,
     "no line break, no '#' or '\\', a quote only around the whole, and blanks between its words only: it stands on a line"
     " of slurm.conf, where '#' begins a comment and '\\' leads on to the next line",
@@ -385,11 +385,9 @@ SlurmUser = Annotated[str, Field(pattern=USER)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/[A-Za-z0-9._~%:@+,=/-]*)?$"), checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""
 DatabaseUser = Annotated[str, checked(_database_user)]
-NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]
+NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(node_conf), WithJsonSchema(_TEXTS)]
 """Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
-HostConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_host_conf), WithJsonSchema(_TEXTS)]
+HostConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(host_conf), WithJsonSchema(_TEXTS)]
 """Parameters of a NodeName= line; numbers and booleans become text (true is YES)."""
-PartitionConf = Annotated[
-    dict[str, str], BeforeValidator(_text_map), AfterValidator(_partition_conf), WithJsonSchema(_TEXTS)
-]
+PartitionConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(partition_conf), WithJsonSchema(_TEXTS)]
 """Parameters of a PartitionName= line; numbers and booleans become text (true is YES)."""

@@ -28,3 +28,9 @@ def without(value: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
         return others if not below else dict(value)
     left = without(inner, below)
     return {**value, first: left} if left else others
+
+
+def replaced(value: Mapping[str, Any], path: Sequence[str], new: object) -> dict[str, Any]:
+    """The same with another value at a path."""
+    first, *below = path
+    return {**value, first: replaced(mapping(value.get(first)), below, new) if below else new}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.conf_lines import conf_lines
 from slinky_iac.drain.losses import Change, gres_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import bracketed, expand
@@ -31,9 +32,9 @@ RESOURCES: Final = frozenset(
 """Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
 _PAIRED: Final = frozenset({"nodeaddr", "nodehostname", "port"})
 """Parameters of which a line of several hosts has one value for each (slurm.conf(5), NodeName)."""
-_LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
-_NUMBER: Final = re.compile(r"^[ \t]*MaxNodeCount=(\d+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_TYPES: Final = re.compile(r"^[ \t]*GresTypes=(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_LINE: Final = re.compile(r"(PartitionName|NodeName)=(\S+)(.*)", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"MaxNodeCount=(\d+)", re.IGNORECASE)
+_TYPES: Final = re.compile(r"GresTypes=(\S+)", re.IGNORECASE)
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -52,7 +53,7 @@ class ConfLines:
 def read_lines(text: str) -> ConfLines:
     """The lines in a Controller's ``extraConf``."""
     found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
-    for match in _LINE.finditer(text):
+    for match in filter(None, map(_LINE.fullmatch, conf_lines(text))):
         found[match[1].lower()] |= _by_name(match)
     return ConfLines(found["partitionname"], found["nodename"])
 
@@ -61,7 +62,7 @@ def _by_name(match: re.Match[str]) -> dict[str, str]:
     """A line by each name that it has, as if it were that one's alone: with several names, an address is a list too."""
     every = _named(match)
     if len(every) < 2:
-        return dict.fromkeys(every, match[0].strip())
+        return dict.fromkeys(every, match[0])
     words = [_for_each(word, len(every)) for word in match[3].split()]
     return {name: " ".join([f"{match[1]}={name}", *(own[at] for own in words)]) for at, name in enumerate(every)}
 
@@ -78,19 +79,16 @@ def _for_each(word: str, count: int) -> Sequence[str]:
 
 def unjudged(live: str, wanted: str) -> tuple[str, ...]:
     """Lines of a Controller that somebody has written, which aren't in ``wanted`` and of which it isn't known what jobs rely
-    on: ``Include``, a line that goes on in the next one, blanks around ``=``, names in quotes, ``DEFAULT``."""
-    own = {line.strip() for line in wanted.split("\n")}
-    return tuple(line for each in live.split("\n") if (line := each.strip()) not in own and not _is_judged(line))
+    on: ``Include``, blanks around ``=``, names in quotes, ``DEFAULT``."""
+    own = {*conf_lines(wanted)}
+    return tuple(line for line in conf_lines(live) if line not in own and not _is_judged(line))
 
 
 def _is_judged(line: str) -> bool:
-    plain = line.partition("#")[0].strip()
-    if not plain:
-        return True
-    if plain.endswith("\\") or not _PAIR.fullmatch(plain):
+    if not _PAIR.fullmatch(line):
         return False
-    match = _LINE.fullmatch(plain)
-    return bool(match and _named(match)) if _RELIED.match(plain) else True
+    match = _LINE.fullmatch(line)
+    return bool(match and _named(match)) if _RELIED.match(line) else True
 
 
 def _named(match: re.Match[str]) -> tuple[str, ...]:
@@ -162,14 +160,19 @@ def _gres(text: str) -> set[tuple[str, int]]:
 
 def max_nodes(text: str) -> int:
     """MaxNodeCount as slurmctld has it with this text."""
-    found = _NUMBER.findall(text)
-    return int(found[-1]) if found else OPERATOR_MAX_NODE_COUNT
+    found = _last(_NUMBER, text)
+    return int(found) if found else OPERATOR_MAX_NODE_COUNT
 
 
 def gres_types(text: str) -> frozenset[str]:
     """GresTypes in this text."""
-    found = _TYPES.findall(text)
-    return frozenset(found[-1].split(",")) if found else frozenset()
+    found = _last(_TYPES, text)
+    return frozenset(found.split(",")) if found else frozenset()
+
+
+def _last(pattern: re.Pattern[str], text: str) -> str:
+    """A parameter's value, of which the last line counts; empty where no line has it."""
+    return next((match[1] for match in map(pattern.fullmatch, reversed([*conf_lines(text)])) if match), "")
 
 
 def narrows(live: str, wanted: str) -> bool:

@@ -96,6 +96,7 @@ _PARTS = {
     "pulumi_yaml": "safe_yaml",
     "decoders": "",
     "engine": "causes errors text",
+    "conf_lines": "",
     "text": "",
     "causes": "",
     "errors": "text",
@@ -105,8 +106,8 @@ _PARTS = {
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
     "config": (
-        "addresses config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases safe_yaml"
-        " selection text"
+        "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases"
+        " safe_yaml selection text"
     ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
@@ -117,7 +118,7 @@ _PARTS = {
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection text",
-    "drain": "cluster node_demand engine errors hostlist keys kube names releases slurmrest text selection",
+    "drain": "cluster conf_lines node_demand engine errors hostlist keys kube names releases slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",

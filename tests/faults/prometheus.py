@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from slinky_iac.parts.monitoring.alerts import KEY_AGE_S, alerts, groups
-from slinky_iac.parts.monitoring.objects import PATHS
+from slinky_iac.parts.monitoring.settings import PATHS
 from tests.e2e.slurm import await_true
 
 EVERY = "1s"

@@ -15,7 +15,8 @@ import pytest
 from lab import apt, go
 from lab import slurm as outside
 from lab.slurm import cluster
-from slinky_iac.parts.monitoring.objects import DASHBOARD, PATHS, dashboard
+from slinky_iac.parts.monitoring.objects import DASHBOARD, dashboard
+from slinky_iac.parts.monitoring.settings import PATHS
 from tests.e2e.gated import NAMESPACE, Gated
 from tests.e2e.slurm import await_same, await_true
 from tests.e2e.test_two_stacks import INSIDE, inside

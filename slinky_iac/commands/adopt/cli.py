@@ -20,10 +20,11 @@ from slinky_iac.commands import output
 from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
 from slinky_iac.commands.adopt.model import Live, Release, chart_version
 from slinky_iac.commands.adopt.writers import WRITERS
-from slinky_iac.commands.check import as_text, judge
+from slinky_iac.commands.check import as_text, errors_of, judge
 from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
 from slinky_iac.config.chart.age import of_subchart
+from slinky_iac.config.chart.refused import leave_unsound
 from slinky_iac.config.chart.release import fullname
 from slinky_iac.config.chart.said import Read
 from slinky_iac.config.chart.translation import Taken, as_yaml, masked
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if release.record is None:
         release = replace(release, version=chart_version(living, fullname(release.values, release.name)))
     found = settings(release, living)
+    leave_unsound(found.taken, errors_of)
     own = found.taken.settings
     reached = {key: value for key in ("kubeconfig", "context") if (value := getattr(arguments, key))}
     if reached:

@@ -123,7 +123,7 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     own["cluster"]["createNamespace"] = False
     found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
     _carry(own, name, living, found.notes, found.taken.left)
-    _without_sssd(own, found.taken.left)
+    _without_sssd(own, name, living, found)
     found.taken.settings = ordered(own)
     return found
 
@@ -189,11 +189,15 @@ def _sssd(reference: object) -> dict[str, Any]:
     return {"sssdConfFrom": given} if given["secret"] else {}
 
 
-def _without_sssd(own: dict[str, Any], left: list[tuple[str, str]]) -> None:
+def _without_sssd(own: dict[str, Any], cluster: str, living: Sequence[Live], found: Read) -> None:
     """The chart gives sssd.conf to login pods and to pods with SSH, which name their Secrets; slurmctld has no sssd."""
-    nodesets = (each for each in own.get("nodesets", {}).values() if "ssh" in each)
-    if all("sssdConfFrom" in each for each in (*own.get("logins", {}).values(), *(each["ssh"] for each in nodesets))):
-        left[:] = [row for row in left if not row[0].endswith(("sssd.conf", ".sssdConf"))]
+    live = {(each.kind, each.name) for each in living}
+    nodesets = [name for name, each in own.get("nodesets", {}).items() if "ssh" in each]
+    named = [("NodeSet", nodeset_resource(cluster, name)) for name in nodesets]
+    named += [("LoginSet", loginset_resource(cluster, name)) for name in own.get("logins", {})]
+    if live.issuperset(named):
+        found.taken.left[:] = [row for row in found.taken.left if not row[0].endswith(("sssd.conf", ".sssdConf"))]
+        found.notes[:] = [each for each in found.notes if "sssdConfFrom: Secret " not in each]
         identity = {key: value for key, value in own.pop("identity", {}).items() if key != "sssd"}
         own.update({"identity": identity} if identity else {})
 

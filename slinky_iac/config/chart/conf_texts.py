@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.conf_lines import conf_lines
 from slinky_iac.config.chart.values import SAME, Left, Several, word
+from slinky_iac.config.fields import host_conf, node_conf, partition_conf
+from slinky_iac.config.paths import mapping
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.hostlist import split
@@ -25,41 +28,75 @@ _EACH: Final = frozenset(
 """Parameters of slurm.conf of which Slurm reads each line, in lower case (S_P_ARRAY)."""
 _NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
 _ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a parameter once, with one value"
+_NO_VALUE: Final = "has no value, and Slurm refuses a line that has such a word"
+_NESTED: Final = "is a text, a number or a list of these in slurm.conf, and neither here"
+_EMPTY: Final = '""'
+"""How a setting has an empty value, in quotes on its line."""
 _DIGITS: Final = 9
-_GOES_ON: Final = re.compile(r"\\[ \t\r]*\n")
 _Pairs = list[tuple[str, str]]
+_Held = Callable[[dict[str, str]], object]
+"""What a kind of line can hold: raises ValueError, which says why, for another value."""
 
 
 def slurm_conf(value: object) -> object:
     """Lines of slurm.conf: parameters, outside hosts and partitions."""
-    return _of_lines(_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
+    return _of_lines(conf_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
 
 
 def slurmdbd_conf(value: object) -> object:
     """Lines of slurmdbd.conf, or the chart's mapping, as a mapping."""
-    lines = _lines(value) if isinstance(value, str) else _as_lines(value)
-    if lines is None:
-        raise Left(no_text(value))
-    return _of_lines(lines, slurm_conf=False).several()
+    return (
+        _of_lines(conf_lines(value), slurm_conf=False).several()
+        if isinstance(value, str)
+        else _of_mapping(value, slurm_conf=False)
+    )
 
 
 def words(value: object) -> object:
     """Words ``Key=Value`` of one line of slurm.conf as a mapping; so are the values of the chart's own mapping."""
-    if not isinstance(value, str):
-        return conf(value)
+    return _words(value, partition_conf)
+
+
+def of_partition(value: object) -> object:
+    """Parameters of a partition. Of two ``Nodes=`` of a line Slurm takes the last one, which is that of these."""
+    found = _words(value, partition_conf)
+    own = dict(mapping(found.settings.get(SAME)))
+    notes, left, settings = [*found.notes], [*found.left], dict[str, object]()
+    for key in [each for each in own if each.lower() in ("nodes", "partitionname")]:
+        said = own.pop(key)
+        if key.lower() == "nodes":
+            settings["partitions.{}.nodesets"] = members(said)
+            notes.append(f"{key}={name_of(said)} counts, and not `nodesets`: of two Slurm takes the last one")
+        else:
+            left.append((f" ({key})", "the partition's name is that of its key"))
+    return Several({**({SAME: own} if own else {}), **settings}, left, notes)
+
+
+def _words(value: object, held: _Held) -> Several:
     found = _Lines()
-    return Several({SAME: found.once(_pairs(value))}, notes=found.notes)
+    own = found.once(_pairs(value) if isinstance(value, str) else [*_texts(value, found.left)], held)
+    return Several({SAME: own} if own else {}, found.left, found.notes)
 
 
 def conf(value: object) -> object:
     """The chart's mapping of parameters: a list is joined by commas."""
     if not isinstance(value, Mapping):
         raise Left(no_text(value))
-    return {
-        str(key): ",".join(map(word, each)) if isinstance(each, list) else word(each)
-        for key, each in value.items()
-        if each is not None
-    }
+    return _words(value, partition_conf)
+
+
+def _texts(value: object, left: list[tuple[str, str]]) -> _Pairs:
+    """The same as texts. What is neither a text nor a list of such is added to ``left``: Helm writes it in Go's own form."""
+    if not isinstance(value, Mapping):
+        raise Left(no_text(value))
+    found: _Pairs = []
+    for key, each in value.items():
+        several = each if isinstance(each, list) else [each]
+        if any(isinstance(one, list | Mapping) for one in several):
+            left.append((f".{name_of(str(key))}", _NESTED))
+        elif each is not None:
+            found.append((str(key), ",".join(map(word, several))))
+    return found
 
 
 def no_text(value: object) -> str:
@@ -75,10 +112,8 @@ def no_text(value: object) -> str:
 
 def of_node(value: object) -> object:
     """Parameters of a node: GRES and features have settings of their own."""
-    several = found if isinstance(found := words(value), Several) else Several({SAME: found})
-    own = several.settings[SAME]
-    if not isinstance(own, Mapping):
-        return own
+    several = _words(value, node_conf)
+    own = mapping(several.settings.get(SAME))
     rest = {key: each for key, each in own.items() if key.lower() not in {"gres", "features", "feature"}}
     settings: dict[str, object] = {"nodesets.{}.extraConf": rest} if rest else {}
     for key, each in own.items():
@@ -86,7 +121,7 @@ def of_node(value: object) -> object:
             settings["nodesets.{}.gres"] = each.split(",")
         elif key.lower() in {"features", "feature"}:
             settings["nodesets.{}.features"] = each.split(",")
-    return Several(settings, notes=several.notes)
+    return Several(settings, several.left, several.notes)
 
 
 @dataclass
@@ -106,15 +141,23 @@ class _Lines:
         settings |= {"partitions": self.partitions, "cluster.maxNodeCount": self.most_nodes}
         return Several({place: each for place, each in settings.items() if each}, self.left, self.notes)
 
-    def once(self, pairs: _Pairs) -> dict[str, str]:
-        """Parameters by name, as Slurm reads them in any spelling: the last one counts."""
+    def once(self, pairs: _Pairs, held: _Held = partition_conf) -> dict[str, str]:
+        """Parameters by name, as Slurm reads them in any spelling: the last one counts. What no setting holds is left."""
         last = {key.lower(): (key, value) for key, value in pairs}
         times = Counter(key.lower() for key, _ in pairs)
         for name, (key, _) in last.items():
             if times[name] > 1:
                 said = f"is there {times[name]} times; Slurm takes the last one, and so does the file"
                 self.notes.append(f"{name_of(key)} {said}")
-        return dict(last.values())
+        return {key: value for key, value in last.values() if self._is_held(key, value, held)}
+
+    def _is_held(self, key: str, value: str, held: _Held) -> bool:
+        try:
+            held({key: value})
+        except ValueError as why:
+            self.leave(key, str(why).removeprefix(f"{name_of(key)}: ") if value else _NO_VALUE)
+            return False
+        return True
 
     def leave(self, line: str, why: str) -> None:
         """Name a line that isn't carried over; of a long one its first word, of a password its name."""
@@ -169,19 +212,22 @@ def _kept(found: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf:
             yield key, value
 
 
-def _of_mapping(value: object) -> object:
+def _of_mapping(value: object, *, slurm_conf: bool = True) -> object:
     """The chart's mapping, which it writes as ``Key=Value`` lines."""
-    lines = _as_lines(value)
+    left: list[tuple[str, str]] = []
+    lines = _as_lines(value, left)
     if lines is None:
         raise Left(no_text(value))
-    return _of_lines(lines).several()
+    found = _of_lines(lines, slurm_conf=slurm_conf)
+    found.left += left
+    return found.several()
 
 
-def _as_lines(value: object) -> list[str] | None:
+def _as_lines(value: object, left: list[tuple[str, str]]) -> list[str] | None:
     """A mapping's parameters as lines, values that have blanks in quotes; None where it is none."""
-    own = conf(value) if isinstance(value, Mapping) else None
-    if not isinstance(own, Mapping):
+    if not isinstance(value, Mapping):
         return None
+    own = dict(_texts(value, left))
     lined = {"nodename", "partitionname"}
     bare = {key for key, each in own.items() if " " not in each or each.startswith('"') or key.lower() in lined}
     return [f"{key}={each}" if key in bare else f'{key}="{each}"' for key, each in own.items()]
@@ -189,8 +235,8 @@ def _as_lines(value: object) -> list[str] | None:
 
 def _host(found: _Lines, pairs: _Pairs) -> str:
     own = {key.lower(): key for key, _ in pairs}
-    parameters = found.once(pairs)
-    name, address = parameters.pop(own["nodename"]), parameters.pop(own.get("nodeaddr", ""), None)
+    parameters = found.once(pairs, host_conf)
+    name, address = parameters.pop(own["nodename"], ""), parameters.pop(own.get("nodeaddr", ""), None)
     host = {"name": name, **({"address": address} if address else {}), **({"config": parameters} if parameters else {})}
     found.hosts.append(host)
     return ""
@@ -204,7 +250,7 @@ def members(nodes: str) -> list[str]:
 def _partition(found: _Lines, pairs: _Pairs) -> str:
     own = {key.lower(): key for key, _ in pairs}
     parameters = found.once(pairs)
-    name, nodes = parameters.pop(own["partitionname"]), parameters.pop(own.get("nodes", ""), "")
+    name, nodes = parameters.pop(own["partitionname"], ""), parameters.pop(own.get("nodes", ""), "")
     if name in found.partitions:
         return f"an earlier line has this partition; {set_instead('partitionname')}"
     found.partitions[name] = {"nodesets": members(nodes), **({"config": parameters} if parameters else {})}
@@ -215,18 +261,12 @@ _SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _
 """Lines that are settings of their own, by their first word: each is put in its place, or what is returned says why not."""
 
 
-def _lines(text: str) -> list[str]:
-    """Lines without comments; one that ends in a backslash goes on, with nothing between (``_strip_continuation``)."""
-    rows = [line.partition("#")[0].strip() for line in _GOES_ON.sub("", text).splitlines()]
-    return [row for row in rows if row]
-
-
 def _pairs(line: str) -> _Pairs:
     """``Key=Value`` words of a line. Raises :class:`Left` for another one."""
     found, at = [], 0
     while line[at:].strip():
         if (pair := _PAIR.match(line, at)) is None:
             raise Left(_NOT_A_PAIR)
-        found.append((pair[1], pair[2][1:-1] if pair[2].startswith('"') else pair[2]))
+        found.append((pair[1], (pair[2][1:-1] or _EMPTY) if pair[2].startswith('"') else pair[2]))
         at = pair.end()
     return found

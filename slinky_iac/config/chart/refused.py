@@ -1,14 +1,16 @@
 """What of the chart's values is a setting that the stack refuses: it is left out by its key in the chart, with the reason.
-Pure."""
+Pure: who calls :func:`leave_unsound` brings the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart.translation import Taken
 from slinky_iac.config.operator.empty_values import CONSEQUENCES, ELSE, Place, places, text
-from slinky_iac.config.paths import mapping, value_at, without
+from slinky_iac.config.paths import mapping, replaced, value_at, without
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.scripts import of_lifecycle
 
 _OF_PODS: Final[tuple[Place, ...]] = (
@@ -37,6 +39,99 @@ def leave_refused(taken: Taken, *, drops_empty: bool) -> None:
         sections[name] = part
         taken.used[:] = [each for each in taken.used if each[1] not in gone]
     taken.left[:] = dict.fromkeys(taken.left)
+
+
+Judge = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
+"""What is wrong with settings: places, and why."""
+_ROUNDS: Final = 20
+"""How often settings are judged again: what is left out may be what another piece needs, and a list may have several."""
+_ADVICE: Final = re.compile(r"\.? (Leave it out|Remove it|Remove the mount[^.]*)\.?$")
+
+
+def leave_unsound(taken: Taken, errors: Judge) -> None:
+    """Move what the stack's rules refuse from the settings to what is left out, with the rule's own reason: raw pieces,
+    mounts, and settings that the rule says to remove; of a list or a mapping the one entry over which it does, where that is
+    one. Values that only a person can put right stay."""
+    for _ in range(_ROUNDS):
+        refusals = dict(_refusals(taken, errors))
+        for place, why in refusals.items():
+            if value_at(taken.settings, place) is not None:  # what was above it may have gone
+                _take_out(taken, place, why, errors)
+        if not refusals:
+            break
+    taken.left[:] = dict.fromkeys(taken.left)  # a key for all sets is one
+
+
+def _take_out(taken: Taken, place: Place, why: str, errors: Judge) -> None:
+    value, key = value_at(taken.settings, place), _key(taken.used, ".".join(place))
+    entry = _entry(taken.settings, place, errors)
+    if entry is None:
+        taken.settings = without(taken.settings, place)
+    elif isinstance(value, Mapping):
+        taken.settings, key = without(taken.settings, (*place, str(entry))), f"{key}.{entry}"
+    else:
+        named, rest = mapping(value[int(entry)]), [*value[: int(entry)], *value[int(entry) + 1 :]]
+        if _is_mounts(place):
+            container = "slurmd" if place[0] == "nodesets" else "login"
+            key = f"{key.removesuffix(_VOLUMES)}{container}.volumeMounts ({named.get('mountPath')})"
+        else:
+            key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
+        taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
+    taken.left.append((key, f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"))
+    taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
+
+
+_VOLUMES: Final = "volumes"
+
+
+def _is_mounts(place: Place) -> bool:
+    return place[-1:] == (_VOLUMES,) and "raw" not in place
+
+
+def _refusals(taken: Taken, errors: Judge) -> Iterator[tuple[Place, str]]:
+    """Settings of the chart's keys that are refused as such, and why."""
+    for path, why in errors(taken.settings):
+        place = _place(taken.settings, path)
+        value = value_at(taken.settings, place)
+        is_found = bool(place) and (".".join(place) == path or not isinstance(value, Mapping))
+        is_of_chart = any(f"{path}.".startswith(f"{setting}.") for _, setting in taken.used)
+        is_refused = _is_mounts(place) or (is_of_chart and _ADVICE.search(why) is not None)
+        if is_found and ("raw" in place[:-1] or is_refused):
+            yield place, why
+
+
+def _is_gone(settings: Mapping[str, Any], setting: str, place: str) -> bool:
+    """Whether a setting at or above a place isn't there any more."""
+    return f"{place}.".startswith(f"{setting}.") and ".".join(_place(settings, setting)) != setting
+
+
+def _place(settings: Mapping[str, Any], path: str) -> Place:
+    """The deepest place of settings on a path, whose keys may have dots themselves."""
+    found: list[str] = []
+    inner: Any = settings
+    while isinstance(inner, Mapping) and path:
+        known = (key for key in inner if isinstance(key, str) and f"{path}.".startswith(f"{key}."))
+        key = max(known, key=len, default=None)
+        if key is None:
+            break
+        found.append(key)
+        inner, path = inner[key], path[len(key) + 1 :]
+    return tuple(found)
+
+
+def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> str | None:
+    """The entry of a list, by its number, or of a mapping, without which nothing is said of the whole; None where there is
+    no such one."""
+    value = value_at(settings, place)
+    rests: dict[str, Any] = {}
+    if isinstance(value, Mapping) and len(value) > 1:
+        rests = {str(key): {name: each for name, each in value.items() if name != key} for key in value}
+    elif isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        rests = {str(number): [*value[:number], *value[number + 1 :]] for number in range(len(value))}
+    for entry, rest in rests.items():
+        if not any(_place(settings, path) == place for path, _ in errors(replaced(settings, place, rest))):
+            return entry
+    return None
 
 
 def _parts(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:

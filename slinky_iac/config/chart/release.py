@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from slinky_iac.config.chart.defaults import ALL, BEFORE_1_2, IMPLIED, is_off, priority_class, sssd_secrets, tags, whole_set
 from slinky_iac.config.chart.refused import leave_refused
 from slinky_iac.config.chart.said import Read, account
 from slinky_iac.config.chart.switches import off, resolvers, sssd_beside, switched
@@ -21,29 +22,12 @@ from slinky_iac.config.paths import mapping, value_at
 from slinky_iac.config.shown import name_of
 from slinky_iac.text import some
 
-_LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
-_IMPLIED: Final[Mapping[str, Any]] = {
-    "accounting": {"enabled": False},
-    "nodesetDefaults": {"replicas": 1, "enabled": True, "partition": {"enabled": False}},
-    "loginsetDefaults": {"replicas": 1, "enabled": True, **_LOGIN},
-}
-"""Defaults of every release that mean something else than the settings' own. Where a NodeSet says nothing of a partition,
-the templates of 1.0 and 1.1 leave the block out, and the operator reads false: the CRD's default is of a block's field."""
-_BEFORE_1_2: Final[Mapping[str, Any]] = {
-    "nodesets": {"slinky": {"enabled": True, "replicas": 1, "partition": {"enabled": False}}},
-    "loginsets": {"slinky": {"enabled": False}},
-    "partitions": {
-        "all": {"enabled": True, "nodesets": ["ALL"], "configMap": {"State": "UP", "Default": "YES", "MaxTime": "UNLIMITED"}}
-    },
-}
-"""What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
-_ALL: Final[Mapping[str, Any]] = {"nodesets": ["ALL"], "configMap": {"Default": "YES", "MaxTime": "UNLIMITED"}}
-"""What the chart says of its partition ``all`` from 1.2 on, where the values switch it on."""
 _ORDER: Final = (
     "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity", "nodesets", "partitions", "logins"
 )  # fmt: skip
 _WORDS: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values()))
 """The first words of keys, as the chart spells them."""
+_OFF: Final = "enabled is false, null or empty, so Helm makes none, and it isn't carried over"
 _NO_NUMBER: Final = "with scalingMode: DaemonSet the chart doesn't read it: a pod runs on each Kubernetes node that fits"
 
 
@@ -57,7 +41,7 @@ def fullname(values: Mapping[str, Any], release: str) -> str:
 
 def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple[int, int]) -> Read:
     """All settings. ``line``: the chart's release, as (1, 2)."""
-    old = _BEFORE_1_2 if line < (1, 2) else {}
+    old = BEFORE_1_2 if line < (1, 2) else {}
     if line == (1, 0):  # there the chart's own NodeSet has a partition of its own
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
     notes: list[str] = []
@@ -66,9 +50,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     own = read_by(_shaped(values, (), left), line[1], unread)
     left += [(key, why + _wished(key, values)) for key, why in unread.left]
     if line >= (1, 2) and isinstance(value_at(own, ("partitions", "all")), Mapping):
-        old = {"partitions": {"all": _ALL}}
+        old = {"partitions": {"all": ALL}}
     notes += _own_partition(own, old)
-    whole = merged(merged(_IMPLIED, old), own)
+    whole = merged(merged(IMPLIED, old), own)
     whole = _named(whole, release, namespace, notes)
     for sets, defaults in SETS.items():
         common = whole.pop(defaults, None) or {}
@@ -86,11 +70,15 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
             ]
             if line < (1, 2):
                 notes += _unmade(sets, {name: given[name] for name in whole[sets]})
+    is_outside = _is_outside(whole)
     switched(whole, own, notes, left)
+    tags(whole, line)
+    notes += priority_class(whole)
     off(whole, notes)
     resolvers(whole, notes)
     sssd_beside(whole, left)
-    if not is_empty(value_at(whole, ("sssd", "secretRef"))) and not _is_outside(whole):
+    notes += sssd_secrets(whole, line, left)
+    if not is_empty(value_at(whole, ("sssd", "secretRef"))) and not is_outside:
         notes.append(
             "sssd.secretRef: here it is `identity.sssd`, by which slurmctld's pod has a sidecar with sssd, too; the chart"
             " makes none"
@@ -203,7 +191,7 @@ _KEY_REFS: Final = {"slurmKeyRef": "slurmKeyFrom", "jwtHs256KeyRef": "jwtKeyFrom
 
 
 def _is_outside(values: Mapping[str, Any]) -> bool:
-    return value_at(values, ("controller", "external")) is True
+    return bool(value_at(values, ("controller", "external")))
 
 
 def _wished(key: str, values: Mapping[str, Any]) -> str:
@@ -226,14 +214,15 @@ def _set(
     at: str, common: Mapping[str, Any], own: object, notes: list[str], left: list[tuple[str, str]], meant: Collection[str]
 ) -> dict[str, Any] | None:
     """One NodeSet or login set with the defaults of all; None where it is switched off."""
-    found = merged(common, own if isinstance(own, Mapping) else {})
-    if found.pop("enabled", True) is False:
-        notes.append(f"{at}: enabled is false, so it isn't carried over")
+    kind, _, _ = at.partition(".")
+    found = whole_set(kind, common, mapping(own))
+    found.pop("enabled", None)
+    if is_off(common, mapping(own)):
+        notes.append(f"{at}: {_OFF}")
         return None
     if _is_a_pod_a_node(found):
         found.pop("replicas", None)
     container = "slurmd" if at.startswith("nodesets") else "login"
-    kind, _, _ = at.partition(".")
     misspelt = bool({f"{at}.{container}", f"{SETS[kind]}.{container}"} & set(meant))
     return volumes(at, found, container, left, misspelt=misspelt)
 
@@ -286,8 +275,8 @@ def _partitions(whole: dict[str, Any], notes: list[str]) -> None:
         return
     kept = {}
     for name, each in found.items():
-        if isinstance(each, Mapping) and each.get("enabled", True) is False:
-            notes.append(f"partitions.{name}: enabled is false, so it isn't carried over")
+        if isinstance(each, Mapping) and is_off({"enabled": True}, each):
+            notes.append(f"partitions.{name}: {_OFF}")
         else:
             kept[name] = each
     notes += _unmade("partitions", kept)
@@ -330,11 +319,13 @@ def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:
 
 _NAMED: Final = 4
 """Keys that one note names."""
+_PULL: Final = "cluster.images.pullSecrets"
+"""A list to which each key adds."""
 _FOR_ALL: Final = {
     "cluster.sidecarResources": "every log, reconfigure and init sidecar",
     "cluster.images.sidecar": "every log and init sidecar",
     "cluster.images.pullPolicy": "every container",
-    "cluster.images.pullSecrets": "every pod",
+    _PULL: "every pod",
 }
 """Settings that are one for the cluster where the chart has a key for each part, and what each holds for."""
 
@@ -343,7 +334,9 @@ def _wider(used: list[tuple[str, str]], settings: Mapping[str, Any]) -> Iterator
     """What the chart says of some parts, and the settings of all; a key of the chart for all is no other value here."""
     for setting, all_ in _FOR_ALL.items():
         keys = dict.fromkeys(key for key, place in used if place == setting)
-        if keys and all("." in key for key in keys):
+        if any("." not in key for key in keys):
+            keys = {key: None for key in keys if "." in key} if setting == _PULL else {}
+        if keys:
             given = value_at(settings, setting.split("."))
             value = f" ({name_of(given)})" if isinstance(given, str) else ""
             yield f"{some(keys, _NAMED)}: here it is `{setting}`{value}, one for {all_} of the cluster"

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from slinky_iac.config.chart.translation import NO_MAPPING, Path, Taken, is_empty
 from slinky_iac.config.chart.unread import SETS
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.paths import value_at
+from slinky_iac.config.shown import place
 from slinky_iac.text import some
 
 UNSAID: Final = "isn't carried over, and what it is here isn't known: look it up in `slinky docs configuration`"
@@ -64,7 +65,8 @@ def account(values: Mapping[str, Any], found: Read) -> Read:
         else:
             left.append((key, UNSAID))
     notes = [*found.notes, *(_unused(kind, keys) for kind, keys in unused.items())]
-    notes += [_needless(same)] if same else []
+    needless = [key for key in same if not (key.endswith(".external") and value_at(values, key.split(".")))]
+    notes += [_needless(needless)] if needless else []  # an outside daemon has its line: its host
     return Read(replace(found.taken, left=left), notes, same)
 
 
@@ -122,7 +124,7 @@ def _of_each_set(path: Path) -> Path:
 
 def _unused(kind: str, keys: list[str]) -> str:
     sets = "NodeSet" if kind == "nodesetDefaults" else "login set"
-    below = ", ".join(name_of(key.removeprefix(f"{kind}.")) for key in keys)
+    below = ", ".join(place(key.removeprefix(f"{kind}.")) for key in keys)
     return f"{kind}: no {sets} of these values takes {below} from it, so {_it(keys)} carried over"
 
 
@@ -137,4 +139,4 @@ def _needless(keys: list[str]) -> str:
 
 
 def _list(keys: list[str]) -> str:
-    return some(map(name_of, keys), _MOST)
+    return some(map(place, keys), _MOST)

@@ -45,6 +45,12 @@ def switched(whole: dict[str, Any], own: Mapping[str, Any], notes: list[str], le
         elif external:
             unused = (key for key, value in found.items() if key not in _OUTSIDE and value not in (None, {}, [], ""))
             left.extend((f"{part}.{key}", f"{daemon} is outside: its admin sets this there") for key in unused)
+            if not (config := dict(mapping(config))).get("host"):
+                config["host"] = f"{daemon}.example.com"
+                notes.append(
+                    f"{part}.externalConfig.host by the chart's default: {config['host']}, an example, which these values"
+                    f" leave so. DECIDE: the host of your {daemon}"
+                )
             whole[part] = {"externalConfig": config, **({"enabled": True} if part == "accounting" else {})}
         else:
             if not is_empty(config):
@@ -98,9 +104,16 @@ _SWITCHES: Final = (
 
 def off(whole: dict[str, Any], notes: list[str]) -> None:
     """Take away what is switched off, and what says the same as another key."""
+    metrics = value_at(whole, ("controller", "metrics"))
+    if isinstance(metrics, dict) and not metrics.get("enabled") and not is_empty(metrics.get("serviceMonitor")):
+        notes.append(
+            "controller.metrics.serviceMonitor: the operator makes it only with controller.metrics.enabled: true, so it"
+            " isn't carried over"
+        )
+        metrics["serviceMonitor"] = {}
     for *above, last in _SWITCHES:
         inner = value_at(whole, above)
-        if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and inner[last].get("enabled") is not True:
+        if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and not inner[last].get("enabled"):
             if not is_empty({key: each for key, each in inner[last].items() if key != "enabled"}):
                 at = ".".join([*above, last])
                 notes.append(f"{at}: the chart reads it only with {at}.enabled: true, so it isn't carried over")

@@ -59,8 +59,9 @@ _TAINTS: Final = (
     " `kubectl taint nodes NODE KEY=VALUE:NoSchedule`, and then the NodeSet `pod.tolerations` of it"
 )
 _SSSD: Final = (
-    "it may hold a password: set `identity.sssd: {}`, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then"
-    " slurmctld has a sidecar with sssd, too"
+    "it may hold a password, so the file names a Secret with it: make that (a note says how). Or set `identity.sssd: {}` in"
+    " the place of sssdConfFrom, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then slurmctld has a"
+    " sidecar with sssd, too"
 )
 _SWITCH: Final = "what is in this file is there: remove the section instead"
 _DNS: Final = to.only(
@@ -94,7 +95,7 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
         yield Row(f"{place}.initContainers", f"{setting}.raw.pod.initContainers", typed=typed)
     if volumes:
         yield Row(f"{at}.volumes", f"{setting}.volumes", typed=True)
-        yield Row(f"{at}.podSpec.volumes", why=_VOLUME)
+        yield Row(f"{at}.podSpec.volumes", f"{setting}.raw.pod.volumes", words=_VOLUME)  # of containers beside the daemon
     yield Row(f"{at}.podSpec.{ANY}", f"{setting}.raw.pod.{ANY}")
 
 
@@ -122,13 +123,16 @@ def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterat
     where, part = f"{at}.{container}", setting.removesuffix(".image") or at
     words = f"its image is `{setting or f'cluster.images.{image}'}`"
     yield Row(f"{where}.image", setting or f"cluster.images.{image}", to.image(_IMAGE + image), words=words)
-    yield Row(f"{where}.resources", f"{part}.resources", to.container_resources)
+    yield Row(f"{where}.resources", f"{part}.resources", to.container_resources(part))
     yield Row(f"{where}.imagePullPolicy", "cluster.images.pullPolicy")
 
 
-def _sidecar(at: str, word: str = "logfile") -> Iterator[Row]:
+def _sidecar(at: str, word: str = "logfile", *, setting: str = "") -> Iterator[Row]:
+    """Rows of a container beside a daemon; ``setting``: its part's, where that has another path than ``at``."""
     yield Row(f"{at}.{word}.image", "cluster.images.sidecar", to.image(_SIDECAR))
-    yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources)
+    yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources())
+    yield Row(f"{at}.{word}.imagePullPolicy", "cluster.images.pullPolicy")
+    yield Row(f"{at}.{word}.{ANY}", f"{setting or at}.raw.spec.{word}.{ANY}")
 
 
 def _controller() -> Iterator[Row]:
@@ -138,7 +142,7 @@ def _controller() -> Iterator[Row]:
     yield from _daemon(at, "slurmctld", "slurmctld")
     own = "the sidecar has slurmctld's image, `cluster.images.slurmctld`"
     yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
-    yield Row(f"{at}.reconfigure.resources", "cluster.sidecarResources", to.container_resources)
+    yield from _sidecar(at, "reconfigure")
     yield from _sidecar(at)
     yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=reasons.IN_PLACE))
     yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why=reasons.BACKUP))
@@ -148,11 +152,12 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass", to.storage_class)
     yield Row(f"{at}.persistence.accessModes", f"{at}.persistence.accessModes")
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
+    yield Row(f"{at}.persistence.{ANY}", f"{at}.raw.spec.persistence.{ANY}")
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
     for name, section in sections().items():
         yield from (Row(key, f"{name}.{field}", _take(section, field)) for key, field in section.chart_keys.items())
-    for word in ("annotations", "endpoints", "scrapeTimeout"):
-        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}")
+    for word, take in (("annotations", to.same), ("endpoints", to.endpoints), ("scrapeTimeout", to.same)):
+        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}", take)
     yield Row(f"{at}.slurmctld.{ANY}", f"{at}.raw.container.{ANY}")
 
 
@@ -173,7 +178,7 @@ def _accounting() -> Iterator[Row]:
 
 def _restapi() -> Iterator[Row]:
     at = "restapi"
-    yield Row(f"{at}.replicas", f"{at}.replicas", to.number)
+    yield Row(f"{at}.replicas", f"{at}.replicas", to.some_pods)
     yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why=reasons.BUDGET))
     yield Row(f"{at}.pdb.{ANY}", why=reasons.BUDGET)
     yield from _daemon(at, "slurmrestd", "slurmrestd")
@@ -219,10 +224,10 @@ def _nodesets() -> Iterator[Row]:
     gpus = "GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
     yield Row(f"{at}.resources.*/gpu", why=gpus, typed=True)
     yield Row(f"{at}.slurmd.securityContext.privileged", f"{here}.privileged")
-    yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.slurmd.volumeMounts", f"{here}.raw.container.volumeMounts", words=_VOLUME)
     yield Row(f"{at}.volumeMounts", why=_VOLUME, typed=True)
     yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
-    yield from _sidecar(at)
+    yield from _sidecar(at, setting=here)
     yield Row(
         f"{at}.extraConf", take=lines.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
     )
@@ -263,16 +268,16 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.replicas", f"{here}.replicas", to.number)
     yield from _daemon(at, "login", "login", setting=f"{here}.image")
     yield Row(f"{at}.login.securityContext.privileged", take=to.only(allowed=(False,), why="login pods can't be privileged"))
-    yield Row(f"{at}.login.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.login.volumeMounts", f"{here}.raw.container.volumeMounts", words=_VOLUME)
     yield Row(f"{at}.login.{ANY}", f"{here}.raw.container.{ANY}")
-    yield from _sidecar(at, "initconf")
+    yield from _sidecar(at, "initconf", setting=here)
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
     sssd = "a Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
     yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd, typed=True)
     yield Row(
         f"{at}.sssdConf",
-        why=f"{_SSSD}. Or {sssd}",
+        why=_SSSD,
     )
     yield Row(f"{at}.strategy", f"{here}.raw.spec.strategy")
 
@@ -291,13 +296,7 @@ def _cluster() -> Iterator[Row]:
     yield Row("imagePullPolicy", "cluster.images.pullPolicy", words=images)
     for word in ("priorityClassName", "priorityClass.name"):
         yield Row(word, take=to.priority_class, words="it is `pod.priorityClass` of each kind of pods")
-    yield Row(
-        "priorityClass.enabled",
-        take=to.only(
-            allowed=(True, False),
-            why="it is a switch",
-        ),
-    )
+    yield Row("priorityClass.enabled", take=to.only(allowed=(True, False), why="it is a switch"))
     yield Row(
         "priorityClass.create",
         take=to.only(allowed=(False,), why="make the PriorityClass yourself: it belongs to all of Kubernetes"),
@@ -313,17 +312,7 @@ def _cluster() -> Iterator[Row]:
         said = f"it is `{key}: {{secret: …, key: …}}`"
         yield Row(f"keys.{word}", f"keys.{key}", to.reference, words=said, typed=True)
     for word, key in (("slurmKey", "slurm"), ("jwtKey", "jwt")):
-        yield Row(
-            f"{word}.create",
-            take=to.only(
-                allowed=(
-                    True,
-                    False,
-                ),
-                why=_EXISTING,
-            ),
-            words=_EXISTING,
-        )
+        yield Row(f"{word}.create", take=to.only(allowed=(True, False), why=_EXISTING), words=_EXISTING)
         yield Row(f"{word}.secretRef", take=to.key_ref(key), words=_EXISTING)
         yield Row(f"{word}.annotations", why=_ANNOTATED)
     public = "public keys of tokens are `keys.tokens: prepared`, then `rs256`; those of an identity provider `identity.oidc`"
@@ -343,9 +332,9 @@ def _cluster() -> Iterator[Row]:
         why=_SSSD,
     )
     yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
-    yield Row("partitions.*.nodesets", "partitions.{}.nodesets")
-    yield Row("partitions.*.config", "partitions.{}.config", lines.words)
-    yield Row("partitions.*.configMap", "partitions.{}.config", lines.conf, words="it is `config`, a mapping")
+    yield Row("partitions.*.nodesets", "partitions.{}.nodesets", to.members)
+    yield Row("partitions.*.config", "partitions.{}.config", lines.of_partition)
+    yield Row("partitions.*.configMap", "partitions.{}.config", lines.of_partition, words="it is `config`, a mapping")
     yield Row(
         "vendor.nvidia.dcgm.enabled",
         take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),
@@ -364,9 +353,11 @@ def _of(word: str) -> Take:
 
 
 def _strategy(rolling: str) -> Take:
+    whys = {"RollingUpdate": rolling, "ScheduledUpdate": reasons.SCHEDULED}
+
     def take(value: object) -> object:
-        if value == "RollingUpdate":
-            raise to.Left(rolling)
+        if isinstance(value, str) and value in whys:
+            raise to.Left(whys[value])
         return value
 
     return take
@@ -379,7 +370,6 @@ def _rows() -> Iterator[Row]:
         if part != "restapi":
             take = lines.slurm_conf if part == "controller" else lines.slurmdbd_conf
             yield Row(f"{part}.extraConf", f"{part}.extraConf", take)
-            take = lines.slurm_conf if part == "controller" else lines.conf
             yield Row(f"{part}.extraConfMap", f"{part}.extraConf", take, words="it is `extraConf`, a mapping")
         yield from _service(part, part)
         yield from _pods(part, part)

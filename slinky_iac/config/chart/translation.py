@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -172,6 +173,16 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """One file of values over another, as Helm lays several: a null stays one, since it takes the chart's default away."""
+    both = {
+        key: laid_over(base[key], each)
+        for key, each in over.items()
+        if isinstance(each, Mapping) and isinstance(base.get(key), Mapping)
+    }
+    return {**base, **over, **both}
+
+
 class _Dumper(yaml.SafeDumper):
     """Lists below their key are indented, and no anchors: a stack's file is read by people."""
 
@@ -214,11 +225,15 @@ def fits(pattern: Path, path: Path) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def row_of(path: Path) -> Row | None:
-    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place isn't its own."""
+    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place isn't its own, nor
+    that of what is below another row's place."""
     low = tuple(part.lower() for part in path)
+    whole = (row for row, _ in _TABLE if row[-1] != ANY and len(row) < len(low) and fits(row, low[: len(row)]))
+    above = max(map(len, whole), default=0)
     return next(
-        (row for pattern, row in _TABLE if fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),
+        (row for pattern, row in _TABLE if fits(pattern, low) and (pattern[-1] != ANY or above < len(pattern) <= len(low))),
         None,
     )
 
@@ -258,8 +273,10 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     name = path[1] if len(path) > 1 else ""
     for setting, each in several.settings.items():
         place = setting or row.setting
-        if place.startswith("cluster.") and value_at(found.settings, place.split(".")) not in (None, each):
-            given = value_at(found.settings, place.split("."))
+        given = value_at(found.settings, place.split(".")) if place.startswith("cluster.") else None
+        if isinstance(given, list) and isinstance(each, list):
+            each = [*given, *(one for one in each if one not in given)]  # noqa: PLW2901 - one list for all: a pod may need any
+        elif given not in (None, each):
             first = next(key for key, setting in found.used if setting == place or setting.startswith(f"{place}."))
             value = f" {name_of(given)}" if isinstance(given, str) else " another value"
             found.left.append((whole, f"`{place}` is one for all, and {first} has given it{value}"))

@@ -19,13 +19,15 @@ from slinky_iac.text import closest
 
 SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
 """Keys of sets, and of what all sets of a kind have."""
+_OLD: Final = frozenset({0})
+_NEW: Final = frozenset({1, 2, 3})
 _SOME: Final[Mapping[frozenset[int], str]] = {
     frozenset(): "accounting.initconf",
-    frozenset({0}): """
+    _OLD: """
         slurmKeyRef jwtHs256KeyRef priorityClassName loginsets.*.sssdConf nodesets.*.useResourceLimits
     """,
     frozenset({0, 1}): "nodesets.*.taintKubeNodes",
-    frozenset({1, 2, 3}): """
+    _NEW: """
         slurmKey jwtKey jwksKeys priorityClass sssd loginsets.*.strategy nodesets.*.ordinalPadding nodesets.*.scalingMode
         nodesets.*.ssh nodesets.*.workloadDisruptionProtection
     """,
@@ -43,6 +45,19 @@ _SOME: Final[Mapping[frozenset[int], str]] = {
 BY_RELEASE: Final = {key: lines for lines, keys in _SOME.items() for key in keys.split()}
 """Keys that not all releases of the chart read, and the minor numbers of those that do; ``*`` is any name."""
 _BY_PATTERN: Final = {tuple(key.split(".")): lines for key, lines in BY_RELEASE.items()}
+_THERE: Final[Mapping[str, Mapping[frozenset[int], str]]] = {
+    "priorityClassName": {_NEW: "priorityClass: {enabled: true, name: …}"},
+    "slurmKeyRef": {_NEW: "slurmKey: {create: false, secretRef: …}"},
+    "jwtHs256KeyRef": {_NEW: "jwtKey: {create: false, secretRef: …}"},
+    "loginsets.*.sssdConf": {_NEW: "sssd.conf"},
+    "priorityClass": {_OLD: "priorityClassName"},
+    "slurmKey": {_OLD: "slurmKeyRef"},
+    "jwtKey": {_OLD: "jwtHs256KeyRef"},
+    "sssd": {_OLD: "loginsets.NAME.sssdConf"},
+    "nodesetDefaults": {_OLD | {1}: "a line in each NodeSet"},
+    "loginsetDefaults": {_OLD | {1}: "a line in each login set"},
+}
+"""What the releases that don't read a key have in its place."""
 _ALONE: Final = ("controller.external", "accounting.external", "loginsets", "partitions", *SETS.values())
 """Keys of the chart that have no row of their own, since they are read before."""
 _KNOWN: Final = (
@@ -78,10 +93,17 @@ def _unread(at: Path, path: Path, minor: int, found: Unread) -> str:
     lines = BY_RELEASE.get(".".join(path)) if len(path) == 1 else _lines(at)
     if lines is not None and minor not in lines:
         others = " and ".join(f"1.{each}" for each in LINES if each in lines)
-        return f"chart 1.{minor} doesn't read it, {f'only {others}' if others else 'and no other release does'}"
+        only = f"chart 1.{minor} doesn't read it, {f'only {others}' if others else 'and no other release does'}"
+        return f"{only}{_instead(path if len(path) == 1 else at, minor)}"
     at = path if len(path) == 1 else at
     level = dict.fromkeys(known[len(at) - 1] for known in _same(at[:-1]) if len(known) >= len(at))
     return "" if at[-1] in level or "*" in level or not level else _misspelt(path, list(level), found)
+
+
+def _instead(at: Path, minor: int) -> str:
+    """What the release has in the place of a key that it doesn't read."""
+    there = next((there for key, there in _THERE.items() if fits(tuple(key.split(".")), at)), {})
+    return next((f". There it is `{words}`" for lines, words in there.items() if minor in lines), "")
 
 
 def _misspelt(path: Path, level: list[str], found: Unread) -> str:
@@ -91,7 +113,7 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
         found.meant.add(".".join((*path[:-1], right)))
         return f"did you mean {right}? The chart reads only that spelling, so this has no effect with Helm"
     if ANY in level:
-        return _of_container(path, level, found)
+        return _of_kubernetes(path, level, found)
     if (row := row_of(path)) is not None:
         words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
         here = f"Here it {words}" if words.startswith("is ") else f"Here {words}"
@@ -102,17 +124,26 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
     return ""
 
 
-def _of_container(path: Path, level: list[str], found: Unread) -> str:
-    """What to say of a word below a daemon's container, which has the fields of Kubernetes' Container alone: the API server
-    drops others. Empty for a field, and for a level that has any word."""
+_KINDS: Final = {
+    **dict.fromkeys(("container", "logfile", "reconfigure", "initconf"), ("Container", "container")),
+    "persistence": ("PersistentVolumeClaimSpec", "claim"),
+}
+"""What has the fields of one of Kubernetes' types alone, by the last word of the raw piece that it is: the type, and what to
+call it."""
+
+
+def _of_kubernetes(path: Path, level: list[str], found: Unread) -> str:
+    """What to say of a word below what has the fields of one of Kubernetes' types alone: the API server drops others. Empty
+    for a field, and for a level that has any word."""
     at, word = _of_a_set(path), path[-1]
-    container = row_of((*at[:-1], ANY))
-    known = fields("Container")
-    if container is None or not container.setting.endswith(f".raw.container.{ANY}") or word in known:
+    row = row_of((*at[:-1], ANY))
+    kind, called = _KINDS.get("" if row is None else row.setting.removesuffix(f".{ANY}").rpartition(".")[2], ("", ""))
+    known = fields(kind) if kind else ()
+    if not kind or word in known:
         return ""
     if any(each[len(at) - 2] == word for each in _same(at[:-2]) if len(each) > len(at) - 2):
         return f"the chart has it one level up, {'.'.join((*path[:-2], word))}; here it had no effect"
-    said = "isn't a field of a container, so it had no effect"
+    said = f"isn't a field of a {called}, so it had no effect"
     if close := closest(word, (each for each in (*level, *known) if each != ANY)):
         found.meant.add(".".join((*path[:-1], close)))
         return f"{said}; did you mean {close}?"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
+from slinky_iac.parts.monitoring.settings import PATHS
 from slinky_iac.selection import DAEMON
 
 _RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
@@ -50,6 +51,13 @@ def number(value: object) -> object:
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
+def some_pods(value: object) -> object:
+    """A number of slurmrestd's pods."""
+    if number(value) == 0:
+        raise Left("gates and commands ask slurmrestd, so one pod of it runs: 1, the default")
+    return number(value)
+
+
 def text(value: object) -> object:
     """A text, also where YAML reads a number."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -57,7 +65,7 @@ def text(value: object) -> object:
 
 def texts(value: object) -> object:
     """A mapping whose values are texts."""
-    return {str(k): word(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+    return {str(k): _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
 
 def secret_names(value: object) -> object:
@@ -65,6 +73,12 @@ def secret_names(value: object) -> object:
     if not isinstance(value, list):
         return value
     return [each.get("name") if isinstance(each, Mapping) else each for each in value]
+
+
+_NO_TEXT: Final = (
+    "tag is no text, so 26.10 is 26.1, and the chart writes `%!s(float64=26.1)` for it, which no registry has: put it in"
+    ' quotes, tag: "26.10", then run this again'
+)
 
 
 def image(name: str) -> Take:
@@ -76,6 +90,8 @@ def image(name: str) -> Take:
         repository, tag, digest = (value.get(key) or "" for key in ("repository", "tag", "digest"))
         if not (tag or digest):
             raise Left("the image has no tag: without one two pods may run two versions")
+        if not (digest or isinstance(tag, str)):
+            raise Left(_NO_TEXT)
         base = repository or name
         text = f"{base}@{digest}" if digest else f"{base}:{tag}"
         release = _RELEASE.match(str(tag)) if name.endswith("/slurmctld") else None  # slurmd may be older
@@ -94,6 +110,7 @@ def resources(value: Any) -> object:  # noqa: ANN401
     if isinstance(claims, list):
         value = {key: each for key, each in value.items() if key != "claims"}
     limits, requests, left = _amounts(value, devices=True)
+    disks = _disks("nodesets.{}", limits, requests)
     both = {**requests, **limits}
     found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
     extended = {key: number(amount) for key, amount in both.items() if "/" in key}
@@ -110,25 +127,40 @@ def resources(value: Any) -> object:  # noqa: ANN401
     )
     others = {"nodesets.{}.raw.container.resources.claims": claims} if isinstance(claims, list) and claims else {}
     paged = {"nodesets.{}.raw.container.resources.limits": pages} if pages else {}
-    return Several({**({SAME: found} if found else {}), **others, **paged}, left, notes)
+    return Several({**({SAME: found} if found else {}), **others, **disks, **paged}, left, notes)
 
 
-def container_resources(value: Any) -> object:  # noqa: ANN401
-    """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``."""
-    if not isinstance(value, Mapping):
-        return value
-    limits, requests, left = _amounts(value, devices=False)
-    found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
-    asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
-    found |= {"requests": asked} if asked else {}
-    return Several({SAME: found} if found else {}, left)
+def container_resources(part: str = "") -> Take:
+    """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``. ``part``: the
+    setting whose raw piece has what else there is; empty where it has none."""
+
+    def take(value: Any) -> object:  # noqa: ANN401
+        if not isinstance(value, Mapping):
+            return value
+        limits, requests, left = _amounts(value, devices=False, disks=bool(part))
+        disks = _disks(part, limits, requests)
+        found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
+        asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
+        found |= {"requests": asked} if asked else {}
+        return Several({**({SAME: found} if found else {}), **disks}, left)
+
+    return take
 
 
+def _disks(part: str, limits: dict[str, Any], requests: dict[str, Any]) -> dict[str, object]:
+    """Amounts of the node's disk, which are a raw piece, and are taken out of both."""
+    given = {word: amounts.pop(_DISK) for word, amounts in (("limits", limits), ("requests", requests)) if _DISK in amounts}
+    return {f"{part}.raw.container.resources.{word}": {_DISK: amount} for word, amount in given.items()}
+
+
+_DISK: Final = "ephemeral-storage"
 _PAGES: Final = "hugepages-"
 _SIZES: Final = (("cpu", "cpus"), ("memory", "memory"))
 
 
-def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
+def _amounts(
+    value: Mapping[Any, Any], *, devices: bool, disks: bool = True
+) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
     """Limits and requests that have a setting, and what of both has none."""
     left = [(f".{key}", "can't be said here: limits and requests can") for key in value if key not in {"limits", "requests"}]
     found: dict[str, dict[str, Any]] = {}
@@ -139,10 +171,18 @@ def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any]
             left.append((f".{word}", "is a mapping in the chart, and isn't one here"))
             continue
         for key, amount in inner.items():
-            if key in dict(_SIZES) or (devices and ("/" in str(key) or str(key).startswith(_PAGES))):
+            if (
+                key in dict(_SIZES)
+                or (disks and key == _DISK)
+                or (devices and ("/" in str(key) or str(key).startswith(_PAGES)))
+            ):
                 given |= {str(key): amount} if amount is not None else {}
             else:
-                can = "cpu, memory, huge pages and resources of device plugins" if devices else "cpu and memory"
+                can = (
+                    "cpu, memory, ephemeral-storage, huge pages and resources of device plugins"
+                    if devices
+                    else "cpu and memory"
+                )
                 left.append((f".{word}.{key}", f"can't be said here: {can} can"))
     return found["limits"], found["requests"], left
 
@@ -179,7 +219,7 @@ def variables(value: Any) -> object:  # noqa: ANN401
         if "valueFrom" in each:
             others.append(each)
         else:
-            found[str(each["name"])] = word(each.get("value", ""))
+            found[str(each["name"])] = _plain(each.get("value", ""))
     settings: dict[str, object] = {"nodesets.{}.env": found} if found else {}
     return Several({**settings, **({"nodesets.{}.raw.container.env": others} if others else {})})
 
@@ -187,6 +227,26 @@ def variables(value: Any) -> object:  # noqa: ANN401
 def listed(value: object) -> object:
     """A list, also where it is one text with commas."""
     return [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+
+
+def members(value: object) -> object:
+    """NodeSets of a partition, each once, as the chart writes them."""
+    return list(dict.fromkeys(value)) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
+
+
+def endpoints(value: object) -> object:
+    """What Prometheus asks slurmctld's pod for. The stack's own paths are there in any case."""
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) and each.get("path") for each in value):
+        return value
+    own = {each["path"]: each for each in value if each["path"] in PATHS}
+    others = [each for each in value if each["path"] not in PATHS]
+    left = [(f" ({path})", _ASKED) for path, each in own.items() if each.keys() != {"path"}]
+    more = [path for path in PATHS if path not in own]
+    notes = [f"the stack's ServiceMonitor has {', '.join(more)} too, which these values leave out"] if more else []
+    return Several({SAME: others} if others else {}, left, notes)
+
+
+_ASKED: Final = "the stack's ServiceMonitor has this path already, with the interval of `monitoring.interval`"
 
 
 def gpus(value: object) -> object:
@@ -228,13 +288,10 @@ def storage(value: Any) -> object:  # noqa: ANN401
     asked = value.get("requests") if isinstance(value, Mapping) else None
     if not isinstance(asked, Mapping) or "storage" not in asked:
         raise Left("it is `size`, for example 4Gi")
-    left = [*_others(value, "requests", "limits"), *_limits(value.get("limits"), asked["storage"])]
+    left = _others(value, "requests", "limits")
     left += [(f".requests{at}", "a claim asks for storage alone") for at, _ in _others(asked, "storage", "storage")]
-    return Several({SAME: text(asked["storage"])}, left)
-
-
-def _limits(limits: object, asked: object) -> list[tuple[str, str]]:
-    return [(".limits", "a claim has its size as a request alone")] if limits and limits != {"storage": asked} else []
+    limits = {"controller.raw.spec.persistence.resources.limits": value["limits"]} if value.get("limits") else {}
+    return Several({SAME: text(asked["storage"]), **limits}, left)
 
 
 def storage_class(value: object) -> object:
@@ -279,8 +336,13 @@ def named(value: object) -> object:
     return {str(each["name"]): {key: inner for key, inner in each.items() if key != "name"} for each in value}
 
 
+def _plain(value: object) -> str:
+    """A value as Kubernetes has it in a text."""
+    return str(value).lower() if isinstance(value, bool) else word(value)
+
+
 def word(value: object) -> str:
-    """A value as Slurm and Kubernetes write it in a text."""
+    """A value as Slurm has it in a text."""
     if isinstance(value, bool):
         return "YES" if value else "NO"
     return "" if value is None else str(value)

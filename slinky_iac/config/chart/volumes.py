@@ -1,4 +1,5 @@
-"""Volumes of the chart's pods, which have a mount in a container, as entries of ``volumes``. Pure."""
+"""Volumes of the chart's pods, which have a mount in a container, as entries of ``volumes``; what can't be one stays what it
+is, for raw pieces. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ _MOUNT: Final = ("subPath", "mountPropagation")
 def volumes(
     at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]], *, misspelt: bool
 ) -> dict[str, Any]:
-    """Volumes of the pod and mounts of the container as entries of ``volumes``; what can't be one is added to ``left``.
+    """Volumes of the pod and mounts of the container as entries of ``volumes``; a mount of none is added to ``left``.
 
     ``misspelt``: the container is there under another word.
     """
@@ -19,22 +20,29 @@ def volumes(
     sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
     mounts = _listed(inner.pop("volumeMounts", None))
     made: list[dict[str, Any]] = []
+    raw: list[dict[str, Any]] = []
     for mount in mounts:
         name, place = str(mount.get("name")), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
         source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
-        more = sorted(mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT})
-        if more:
-            left.append((place, f"{', '.join(more)} of a mount can't be said here"))
-        elif not source:
+        if not source:
             left.append((place, f"podSpec.volumes has no volume {name}"))
+        elif mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT}:  # subPathExpr, recursiveReadOnly
+            raw.append(dict(mount))
         else:
             known = sum(each["source"] == source for each in made)
             entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
             entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
     mounted = {str(mount.get("name")) for mount in mounts}
+    others = [each for kind in ("initContainers", "containers") for each in _listed(pod.get(kind))]
+    others = [mount for each in others for word in ("volumeMounts", "volumeDevices") for mount in _listed(each.get(word))]
+    beside = {str(mount.get("name")) for mount in (*others, *raw)} - {each["name"] for each in made}
     why = "its mount is below the misspelt key" if misspelt else "no container mounts it"
-    left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted)
+    left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted | beside)
+    if kept := [dict(each) for name, each in sources.items() if name in beside]:
+        pod["volumes"] = kept
+    if raw:
+        inner["volumeMounts"] = raw
     return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
 
 

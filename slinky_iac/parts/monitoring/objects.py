@@ -14,13 +14,11 @@ from slinky_iac import names
 from slinky_iac.addresses import Target
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.parts.monitoring.alerts import alerts, groups
-from slinky_iac.parts.monitoring.settings import Monitoring, StatusJob
+from slinky_iac.parts.monitoring.settings import PATHS, Monitoring, StatusJob
 from slinky_iac.specs.endpoints import Endpoint, endpoint, endpoint_objects
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec, labels, locked
 
-PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
-"""What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
 PORT: Final = "metrics"
 FILE: Final = "slinky-iac.prom"
 DASHBOARD: Final = "slinky-iac.json"

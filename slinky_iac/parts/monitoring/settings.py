@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, FilePath, Host, Image, Seconds
 from slinky_iac.config.outputs import ADDRESS, COUNTED, IMAGE, LABEL, OBJECT, READ_BEFORE
+
+PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
+"""What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
 
 
 class StatusJob(Section):

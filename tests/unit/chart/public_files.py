@@ -80,7 +80,6 @@ CASES = {
             "accounting.database.port": 25060,
         },
         same=frozenset({"controller.reconfigure.image.tag"}),
-        errors=("logins.slinky.sssdConfFrom",),
     ),
     "the smallest": Case(
         "Zhanyl-tech/slinky-gitops values/slurm.yaml 28dc25e126f2",
@@ -139,7 +138,6 @@ CASES = {
             "loginsets.slinky.service.port": "22",
             "vendor.nvidia.dcgm.enabled": "DCGM's scripts",
         },
-        errors=("logins.slinky.sssdConfFrom",),
     ),
     "sssd beside slurmctld": Case(
         "oracle-quickstart/oci-hpc-oke terraform/files/slinky/slurm-values.yaml.tftpl b228a04cb9bb",
@@ -308,7 +306,6 @@ CASES = {
         },
         {"sssd.conf": "may hold a password"},
         noted=("accounting: enabled is false",),
-        errors=("logins.slinky.sssdConfFrom",),
         same=frozenset({"nodesets.slinky.scalingMode", "vendor.nvidia.dcgm.enabled"}),
     ),
     "for slurm-bridge": Case(

@@ -314,7 +314,7 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
         "nodesets.gpu.pinToNode",
         "extraObjects",
     ]
-    over.write_text("controller: {podSpec: {hostNetwork: true}}\n")
+    over.write_text("nodesets: {gpu: {slurmd: {image: 'r.example/a b:1'}}}\n")
     assert run(str(base), "-f", str(over), "--out", str(tmp_path / "bad.yaml")) == 6
 
 

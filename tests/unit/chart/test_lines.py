@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.check import judge
-from slinky_iac.config.chart.translation import advice, as_yaml
+from slinky_iac.config.chart.translation import advice, as_yaml, merged
 from slinky_iac.config.findings import Level
 from tests.unit.chart.reading import found, taken
 
@@ -99,8 +99,8 @@ def test_what_the_operator_or_a_setting_writes_is_left_out_and_a_password_is_now
     written = [controller, database]
     if not as_mapping:
         written = ["".join(f"{key}={value}\n" for key, value in each.items()) for each in written]
-    names = ["extraConfMap" if as_mapping else "extraConf", "extraConf"]
-    values = {"controller": {names[0]: written[0]}, "accounting": {"enabled": True, names[1]: written[1]}}
+    name = "extraConfMap" if as_mapping else "extraConf"
+    values = {"controller": {name: written[0]}, "accounting": {"enabled": True, name: written[1]}}
     read = found(yaml.safe_dump(values))
     settings = read.taken.settings
     assert settings["controller"]["extraConf"] == {"MinJobAge": "300"}
@@ -200,17 +200,17 @@ controller: {slurmctld: {resources: {limits: {memory: 4Gi, ephemeral-storage: 2G
 """
 
 
-def test_an_amount_that_has_no_setting_is_left_out_alone() -> None:
+def test_an_amount_that_has_no_setting_is_a_raw_piece_and_takes_no_other_with_it() -> None:
     settings, left = taken(RESOURCES)
     assert settings["nodesets"]["gpu"]["resources"] == {
         "cpus": "32", "memory": "128Gi", "extended": {"nvidia.com/gpu": 8},
     }  # fmt: skip
     assert settings["controller"]["resources"] == {"memory": "4Gi"}
-    assert set(left) == {
-        "nodesets.gpu.slurmd.resources.requests.ephemeral-storage",
-        "nodesets.gpu.slurmd.resources.limits.ephemeral-storage",
-        "controller.slurmctld.resources.limits.ephemeral-storage",
-    }
+    assert settings["nodesets"]["gpu"]["raw"]["container"]["resources"] == {
+        "limits": {"ephemeral-storage": "2Gi"}, "requests": {"ephemeral-storage": "1Gi"},
+    }  # fmt: skip
+    assert settings["controller"]["raw"]["container"]["resources"] == {"limits": {"ephemeral-storage": "2Gi"}}
+    assert left == {}
 
 
 def test_claims_of_devices_are_a_raw_piece_beside_the_amounts() -> None:
@@ -241,3 +241,52 @@ def test_requests_that_become_others_are_named_with_both_numbers() -> None:
 @pytest.mark.parametrize("value", ["x", 3, ["a"], {"limits": "x"}, {"limits": {"cpu": None}}])
 def test_no_kind_of_resources_stops_the_command(value: object) -> None:
     assert advice("nodesets.gpu.slurmd.resources", value) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "left"),
+    [
+        # Source: _get_next_line of parse_config.c.
+        ("MailDomain=x\\#y\nMinJobAge=2", {"MinJobAge": "2"}, {"MailDomain": "'#'"}),
+        ("MinJobAge=2 # as of May \\\nKillWait=30", {"MinJobAge": "2", "KillWait": "30"}, {}),
+        ('MailProg=""\nMinJobAge=2', {"MailProg": '""', "MinJobAge": "2"}, {}),
+        ("MinJobAge=2\nMailProg=", {"MinJobAge": "2"}, {"MailProg": "has no value"}),
+        ("NodeName=h CPUs=2 Reason=a\\#b\nMinJobAge=2", {"MinJobAge": "2"}, {"Reason": "'#'"}),
+    ],
+)
+def test_a_value_that_no_setting_holds_is_left_out_with_why_and_takes_no_other_with_it(
+    text: str, settings: dict[str, str], left: dict[str, str]
+) -> None:
+    got, why = taken(yaml.safe_dump({"controller": {"extraConf": text}}))
+    assert got["controller"]["extraConf"] == settings
+    assert why.keys() == {f"controller.extraConf ({key})" for key in left}
+    assert all(words in why[f"controller.extraConf ({key})"] for key, words in left.items())
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "controller.extraConfMap",
+        "accounting.extraConfMap",
+        "nodesets.a.extraConfMap",
+        "nodesets.a.partition.configMap",
+        "partitions.p.configMap",
+    ],
+)
+def test_a_parameter_that_is_a_mapping_is_left_out_alone(at: str) -> None:
+    values: object = {"Weight": 2, "Wrong": {"a": 1}, "List": [["a"]]}
+    for part in reversed(at.split(".")):
+        values = {part: values}
+    _, left = taken(yaml.safe_dump(merged({"accounting": {"enabled": True}}, values)))  # type: ignore[arg-type]
+    assert left.keys() == {f"{at}.Wrong", f"{at}.List"}
+
+
+@pytest.mark.parametrize(
+    "config", ["config: 'Nodes=b,h[1-2] MaxTime=1-0'", "configMap: {nodes: [b, 'h[1-2]'], MaxTime: 1-0}"]
+)
+def test_nodes_in_a_partition_s_parameters_are_its_nodes_as_for_slurm(config: str) -> None:
+    """The chart writes them behind its own Nodes=, and of two Slurm takes the last one."""
+    read = found(f"partitions: {{p: {{enabled: true, nodesets: [ALL], {config}}}}}\nnodesets: {{a: {{}}, b: {{}}}}\n")
+    assert read.taken.settings["partitions"]["p"] == {"nodesets": ["b", "h[1-2]"], "config": {"MaxTime": "1-0"}}
+    assert [note for note in read.notes if "counts, and not `nodesets`" in note]
+    assert read.taken.left == []

@@ -198,7 +198,7 @@ def test_a_file_that_pulumi_does_not_read_is_to_be_moved_first(tmp_path: Path, c
 
 
 def test_errors_are_the_first_of_what_is_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, told = run(tmp_path, capsys, "nodesets: {gpu: {podSpec: {hostPID: true}}}")
+    _, told = run(tmp_path, capsys, "nodesets: {gpu: {slurmd: {image: 'r.example/a b:1'}}}")
     assert f"Next: correct the errors above in {tmp_path / 'Pulumi.a.yaml'}" in told
 
 

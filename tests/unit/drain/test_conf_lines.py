@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.reading.load import load
 from slinky_iac.drain.conf_steps import ConfSettings
-from slinky_iac.drain.conf_text import ConfLines, leaving, read_lines, unjudged
+from slinky_iac.drain.conf_text import ConfLines, gres_types, leaving, max_nodes, read_lines, unjudged
 from slinky_iac.drain.losses import Change
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
@@ -61,6 +61,15 @@ def test_nothing_leaves_that_stays_and_nothing_that_goes_is_passed_over(parts, h
     assert not leaving(ConfLines(parts, hosts), ConfLines(parts, hosts))
 
 
+def test_lines_are_read_as_slurm_reads_them():
+    """A row goes on behind a backslash, unless that is in a comment, and an escaped ``#`` begins none."""
+    text = "NodeName=m-1 CPUs=2 \\\n Gres=gpu:1 # two \\\nNodeName=m-2 Reason=a\\#b\n"
+    text += "MaxNodeCount=300 # as of May\nGresTypes=gpu # \n"
+    assert read_lines(text).hosts == {"m-1": "NodeName=m-1 CPUs=2  Gres=gpu:1", "m-2": "NodeName=m-2 Reason=a#b"}
+    assert (max_nodes(text), gres_types(text)) == (300, {"gpu"})
+    assert unjudged(text, "") == ()
+
+
 def test_a_state_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="has schema 2"):
         ConfSettings.from_props({"schema": 2.0})
@@ -76,7 +85,6 @@ def test_a_line_of_several_hosts_is_read_as_each_of_them():
     "line",
     [
         "Include /etc/slurm/more.conf",
-        "PartitionName=night \\",
         "PartitionName = night",
         'PartitionName="night"',
         "NodeName=m-[1-",
