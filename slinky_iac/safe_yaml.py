@@ -2,7 +2,7 @@
 
 All of it is written for programs in Go: Helm's values, kubeconfigs, stacks' files. So texts such as ``12:30:00`` and dates
 are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers. Helm and kubectl read YAML 1.1,
-to which ``yes`` and ``OFF`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:mod:`.pulumi_yaml`).
+to which ``yes``, ``OFF`` and ``n`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:mod:`.pulumi_yaml`).
 
 PyYAML takes a time that grows with the square of the nesting of brackets, and its errors quote the text: a tag such as
 !!bool before a token raises whatever it likes, with the token in it. It bounds no aliases, where Go's libraries do.
@@ -11,7 +11,7 @@ PyYAML takes a time that grows with the square of the nesting of brackets, and i
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import ClassVar, Final
 
 import yaml
 
@@ -61,7 +61,10 @@ class GoLoader(yaml.SafeLoader):
 
 
 class Loader(GoLoader):
-    """YAML as Go's libraries have it."""
+    """YAML as Go's libraries have it. ``y`` and ``n``, which PyYAML has as texts, are truth values to them (go-yaml's
+    ``resolve.go``; run with Helm 3 and 4)."""
+
+    bool_values: ClassVar[dict[str, bool]] = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
 
 
 _BY_FORM: Final = {f"tag:yaml.org,2002:{kind}" for kind in ("timestamp", "int", "float")}
@@ -70,6 +73,7 @@ Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in known if tag not in _BY_FORM]
     for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
 Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+)$"), list("-+0123456789")
 )

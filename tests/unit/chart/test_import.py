@@ -198,7 +198,7 @@ nodesets:
     podSpec: {initContainers: [{name: a, image: "a:1"}], resourceClaims: [{name: imex, resourceClaimTemplateName: imex}]}
 loginsets:
   b:
-    login: {env: [{name: C, value: y}], resources: {limits: {cpu: 2, memory: 8Gi}}}
+    login: {env: [{name: C, value: x}], resources: {limits: {cpu: 2, memory: 8Gi}}}
     strategy: {type: Recreate}
 sssd: {secretRef: {name: sssd, key: sssd.conf}}
 restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {type: NodePort, externalTrafficPolicy: Local}}}
@@ -238,7 +238,7 @@ def test_what_has_no_setting_goes_through_raw() -> None:
     }
     login = settings["logins"]["b"]
     assert login["resources"] == {"cpus": "2", "memory": "8Gi"}
-    assert login["raw"] == {"container": {"env": [{"name": "C", "value": "y"}]}, "spec": {"strategy": {"type": "Recreate"}}}
+    assert login["raw"] == {"container": {"env": [{"name": "C", "value": "x"}]}, "spec": {"strategy": {"type": "Recreate"}}}
     assert settings["restapi"]["resources"] == {"cpus": "1"}
     assert settings["accounting"]["database"]["passwordFrom"] == {"secret": "maria", "key": "word"}
 

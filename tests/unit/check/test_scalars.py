@@ -79,3 +79,16 @@ def test_values_of_helm_have_helms_truth_values() -> None:
 def test_a_text_that_is_written_is_a_text_to_pulumi(text: str) -> None:
     written = yaml.dump({"a": text}, Dumper=pulumi_yaml.StackDumper)
     assert safe_yaml.read(written, pulumi_yaml.StackLoader) == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"), [("y", True), ("Y", True), ("n", False), ("N", False), ("on", True), ("NO", False)]
+)
+def test_a_truth_value_of_helms_is_one(written: str, value: bool) -> None:
+    """`helm template` 3 and 4 of a chart that prints it: to Pulumi these are texts."""
+    assert safe_yaml.read(f"enabled: {written}") == {"enabled": value}
+    assert safe_yaml.read(f"enabled: '{written}'") == {"enabled": written}
+
+
+def test_a_word_that_begins_as_a_truth_value_is_a_text() -> None:
+    assert safe_yaml.read("a: ye\nb: nn\nc: y n") == {"a": "ye", "b": "nn", "c": "y n"}
