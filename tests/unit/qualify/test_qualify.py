@@ -17,13 +17,14 @@ from slinky_iac.cluster_access import reach
 from slinky_iac.commands.qualify import fleet, settings
 from slinky_iac.commands.qualify.cli import _sizes, _values
 from slinky_iac.commands.qualify.cluster import Nodes
-from slinky_iac.commands.qualify.ladder import NUDGE_S, OPERATORS_BATCH, Ladder, lost
+from slinky_iac.commands.qualify.folder import Mark
+from slinky_iac.commands.qualify.ladder import JOB, NUDGE_S, OPERATORS_BATCH, Ladder, lost
 from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused
 from slinky_iac.kube import tally
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, served
+from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, Served, between, served
 from slinky_iac.kube.wire import Clock, Retry
 from tests.made.jobs import job
 from tests.made.kubernetes import kube_access
@@ -33,6 +34,7 @@ from tests.made.wire import read as made_read
 from tests.unit.slurmrest.fake import FakeSlurm
 
 Json = dict[str, Any]
+CLEAN = "`slinky qualify --clean --config Pulumi.prod.yaml`"
 ACCESS = kube_access(token="a-secret-bearer-token")
 BASE: Json = {
     "cluster": {"name": "prod", "namespace": "slurm", "images": {"slurmd": "site/slurmd:1"}, "resourceName": "prod"},
@@ -90,12 +92,11 @@ class Cluster:
     def read(self) -> float:
         return self.now
 
-    def fleet(self) -> Nodes:
+    def fleet(self, ladder: str = "one") -> Nodes:
         clock = Clock(sleep=self.sleep, monotonic=self.read)
         transport = KubeTransport(ACCESS, clock=clock, connect=lambda tls: httpx.MockTransport(self.handle))
-        return Nodes(
-            FakeNodesClient(ACCESS, clock=clock, retry=Retry(tries=1), transport=transport), sleep=self.sleep, now=self.read
-        )
+        kube = FakeNodesClient(ACCESS, clock=clock, retry=Retry(tries=1), transport=transport)
+        return Nodes(kube, ladder, sleep=self.sleep, now=self.read)
 
 
 def missing(code: int) -> httpx.Response:
@@ -116,12 +117,12 @@ def test_a_cluster_with_a_slurm_in_it_is_refused_unless_told() -> None:
     cluster = Cluster()
     cluster.controllers = [("slurm", "prod")]
     with pytest.raises(QualifyRefused, match=r"Controller slurm/prod.* Nothing was made.*--beside-slurm"):
-        cluster.fleet().check(beside_slurm=False, left=[])
-    assert cluster.fleet().check(beside_slurm=True, left=[]), "the operator is there"
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
+    assert cluster.fleet().check(beside_slurm=True, folder="", clean=CLEAN), "the operator is there"
 
 
 def test_the_operators_absence_is_seen() -> None:
-    assert not Cluster().fleet().check(beside_slurm=False, left=[])
+    assert not Cluster().fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_a_cluster_without_a_real_node_is_too_small() -> None:
@@ -129,43 +130,38 @@ def test_a_cluster_without_a_real_node_is_too_small() -> None:
     taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
     cluster.nodes["real-1"]["spec"] = {"taints": [taint]}
     with pytest.raises(QualifyRefused, match=r"this cluster has no ready node.*Add one node"):
-        cluster.fleet().check(beside_slurm=False, left=[])
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_what_an_earlier_ladder_left_is_named_with_the_command_that_removes_it() -> None:
     cluster = Cluster()
     cluster.fleet().make(3)
-    with pytest.raises(QualifyRefused, match=r"folder x, 3 Kubernetes nodes with label .*`slinky qualify --clean`"):
-        cluster.fleet().check(beside_slurm=False, left=["folder x"])
+    with pytest.raises(
+        QualifyRefused, match=r"folder x, 3 Kubernetes nodes with label .*Run `slinky qualify --clean --conf"
+    ):
+        cluster.fleet().check(beside_slurm=False, folder="folder x", clean=CLEAN)
 
 
 def test_a_namespace_of_the_ladders_name_that_it_did_not_make_is_refused() -> None:
     cluster = Cluster()
     cluster.namespaces = {settings.NAMESPACE}
     with pytest.raises(QualifyRefused, match=r"namespace slinky-qualify is there"):
-        cluster.fleet().check(beside_slurm=False, left=[])
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_without_kwok_the_ladder_stops_and_says_how_to_get_it() -> None:
     cluster = Cluster(kwok=False)
     nodes = cluster.fleet()
-    with pytest.raises(QualifyRefused, match=r"no kwok answers: of 3 .*Install kwok \(https"):
+    with pytest.raises(QualifyRefused, match=r"no kwok answers: none of 3 .*Install kwok \(https"):
         nodes.make(3)
     nodes.remove()
     assert set(cluster.nodes) == {"real-1"}
 
 
-def test_an_api_server_that_throttles_is_refused() -> None:
-    cluster = Cluster()
-    cluster.refuse = 429
-    with pytest.raises(QualifyRefused, match=r"throttles this user.*HTTP 429.*FlowSchema"):
-        cluster.fleet().make(3)
-
-
 def test_a_folder_without_a_project_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     project = Project(tmp_path)
     with pytest.raises(ProjectError, match=r"has no Pulumi\.yaml.*slinky new DIR"):
-        project.make()
+        project.make(Mark("one"))
     assert not project.exists
     assert list(tmp_path.iterdir()) == []
 
@@ -185,7 +181,7 @@ def test_fake_nodes_keep_other_pods_away_and_only_they_are_removed() -> None:
     nodes.make(2)
     nodes.make(4)
     (one,) = (each for name, each in cluster.nodes.items() if name == "slinky-qualify-3")
-    assert one["metadata"]["annotations"] == {ANNOTATION: "fake"}
+    assert one["metadata"]["annotations"] == {ANNOTATION: "fake", settings.BY: "one"}
     assert one["spec"]["taints"] == [{"key": ANNOTATION, "value": "fake", "effect": "NoSchedule"}]
     assert nodes.remove() == 4
     assert cluster.deleted == list(settings.node_names(4))
@@ -210,7 +206,7 @@ def test_a_rungs_stack_is_a_cluster_of_its_own_and_sound() -> None:
 
 def test_without_an_operator_the_rung_brings_its_own_and_takes_its_crds_along() -> None:
     found = settings.settings(BASE, 4, operator_there=False, context=None)
-    assert found["operator"] == {"version": "1.2.1", "protectCrds": False}
+    assert found["operator"] == {"version": "1.2.1", "install": True, "installCrds": True, "protectCrds": False}
     assert "kubernetes" not in found
 
 
@@ -317,7 +313,7 @@ class Batches:
         )
 
     def jobs(self) -> Any:
-        return SimpleNamespace(jobs=[job(int(name[5:]) + 1, nodes=name) for name in self.left])
+        return SimpleNamespace(jobs=[job(int(name[5:]) + 1, nodes=name, name=JOB) for name in self.left])
 
     def cancel_jobs(self, ids: list[int]) -> None:
         self.ended += ids
@@ -381,14 +377,25 @@ def test_the_tally_is_of_whole_lines() -> None:
 def test_the_api_servers_own_count_is_summed() -> None:
     rows = [
         "# TYPE x",
+        "process_start_time_seconds 1.7e+09",
         'apiserver_request_total{code="200"} 12',
         'apiserver_request_total{code="201"} 3e+00',
         "other{} 9",
         "",
     ]
     text = "\n".join(rows).encode()
-    assert served(text) == 15
+    assert served(text) == Served(15, 1.7e9)
     assert served(b"nothing here\n") is None
+    assert served(b"process_start_time_seconds 1\n" + b'apiserver_request_total{code="200"} 1e999\n') is None
+    assert served(b"process_start_time_seconds 1\n" + b'apiserver_request_total{code="200"} e+.\n') is None
+
+
+def test_only_the_same_api_server_counts_on() -> None:
+    """Behind one address there may be several, and each counts its own."""
+    assert between(Served(15, 1.0), Served(40, 1.0)) == 25
+    assert between(Served(15, 1.0), Served(40, 2.0)) is None
+    assert between(Served(15, 1.0), Served(14, 1.0)) is None
+    assert between(None, Served(14, 1.0)) is None
 
 
 def test_the_table_has_the_operator_beside_the_gate_and_its_losses_are_its_own() -> None:
