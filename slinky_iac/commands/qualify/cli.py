@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     _values(stack.settings(base, max(arguments.nodes), operator_there=True, context=arguments.context))
     kubernetes: Any = base.get("kubernetes") or {}
     source = kube_source(kubernetes.get("kubeconfig"), arguments.context or kubernetes.get("context"), [_CONTEXT])
-    with KubeConnection(source, env=os.environ, home=Path.home()) as way, _ending_in_order():
+    with project.held, KubeConnection(source, env=os.environ, home=Path.home()) as way, _ending_in_order():
         from slinky_iac.kube.fake_nodes import FakeNodesClient  # noqa: PLC0415 - httpx takes two tenths of a second
 
         # The context is kept for all of the ladder: the kubeconfig's current one may be another in half an hour.

@@ -41,11 +41,17 @@ class Mark:
 
 
 class Folder:
-    """A ladder's folder. This process may write and remove it after :meth:`make` or :meth:`take`."""
+    """A ladder's folder. This process may write and remove it after :meth:`make` or :meth:`take`, inside of ``with``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock: int | None = None
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._let_go()
 
     @property
     def exists(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -14,14 +15,14 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.commands.qualify.folder import Mark
 from slinky_iac.commands.qualify.ladder import Ladder
 from slinky_iac.commands.qualify.project import FOLDER, Project
-from slinky_iac.errors import QualifyRefused, StateError
+from slinky_iac.errors import ProjectError, QualifyRefused, StateError
 from slinky_iac.kube import tally
 from tests.unit.qualify.test_qualify import Cluster
 from tests.unit.slurmrest.fake import FakeSlurm
 
 PULUMI = """#!/bin/sh
 echo "$@" >> "$SEEN"
-env | grep -E '^(PULUMI_|SLINKY_)' | sort >> "$SEEN"
+env | grep -E '^(PULUMI_|SLINKY_|KUBECONFIG)' | sort >> "$SEEN"
 case $1 in
   up) echo "  error: no room"; exit 3;;
   destroy) trap 'echo ended in order; exit 130' INT; echo begun; while :; do sleep 0.05; done;;
@@ -61,7 +62,15 @@ def seen(site: Path) -> str:
 def test_the_sites_stacks_state_and_passphrase_stay_out(site: Path) -> None:
     project = Project(site)
     project.make(Mark("one"))
-    assert sorted(path.name for path in (site / FOLDER / "project").iterdir()) == ["Pulumi.yaml", "__main__.py", "charts"]
+    here = site / FOLDER / "project"
+    assert sorted(path.name for path in here.iterdir()) == ["Pulumi.yaml", "__main__.py", "charts"]
+    assert json.loads((here / "Pulumi.yaml").read_text()) == {
+        "name": "prod",
+        "runtime": {"name": "python", "options": {"virtualenv": f"{site}/../venv", "toolchain": "pip"}},
+        "config": {"aws:region": "eu"},
+    }, "stacks' files and the state would else be written in the site's places, and its sections come to the rung's"
+    assert (site / FOLDER / ".gitignore").read_text() == "*\n"
+    assert (site / FOLDER).stat().st_mode & 0o777 == 0o700
     assert "stack init qualify" in seen(site)
     assert f"PULUMI_BACKEND_URL=file://{site}/{FOLDER}/state" in seen(site)
     assert "the-sites-own" not in seen(site)
@@ -71,6 +80,31 @@ def test_the_sites_stacks_state_and_passphrase_stay_out(site: Path) -> None:
     assert project.exists
     project.remove()
     assert sorted(path.name for path in site.iterdir()) == ["Pulumi.prod.yaml", "Pulumi.yaml", "__main__.py", "charts"]
+
+
+def test_a_folder_of_any_name_holds_the_state(site: Path) -> None:
+    """The state's place is a URL."""
+    odd = site.rename(site.parent / "a #1%41?b")
+    Project(odd).make(Mark("one"))
+    assert f"PULUMI_BACKEND_URL=file://{site.parent}/a%20%231%2541%3Fb/{FOLDER}/state" in seen(odd)
+
+
+def test_a_kubeconfig_is_found_from_the_ladders_folder_too(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "../kube/a:/etc/b:")
+    monkeypatch.chdir(site)
+    Project(site).make(Mark("one"))
+    assert f"KUBECONFIG={site}/../kube/a:/etc/b:\n" in seen(site)
+
+
+def test_a_second_ladder_in_a_folder_leaves_the_firsts(site: Path) -> None:
+    first, second = Project(site), Project(site)
+    first.make(Mark("one"))
+    with pytest.raises(ProjectError, match=r"another ladder has just begun in it\. Nothing was made"):
+        second.make(Mark("two"))
+    second.remove()
+    assert first.file.parent.is_dir()
+    first.remove()
+    assert not first.exists
 
 
 def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None:

@@ -55,18 +55,30 @@ class Cluster:
         self.namespaces: set[str] = set()
         self.refuse = 0
         """A status for every POST."""
+        self.ending = False
+        """Whether namespaces are being deleted."""
+        self.every: httpx.Response | None = None
+        """The answer to all."""
+        self.no: tuple[str, str, int] | None = None
+        """A method, what the path ends with, and the status that it gets."""
         self.deleted: list[str] = []
         self.now = 0.0
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         path, method = request.url.path, request.method
-        if method != "GET":
-            return self.write(request, method, path)
+        if self.every is not None:
+            return self.every
+        if self.no is not None and method == self.no[0] and path.endswith(self.no[1]):
+            return missing(self.no[2])
+        return self.read_one(request, path) if method == "GET" else self.write(request, method, path)
+
+    def read_one(self, request: httpx.Request, path: str) -> httpx.Response:
         if path.endswith("/controllers") and self.controllers is not None:
             items = [{"metadata": meta(name) | {"namespace": space}, "spec": {}} for space, name in self.controllers]
             return httpx.Response(200, json={"items": items})
         if path.startswith("/api/v1/namespaces/") and path.rpartition("/")[2] in self.namespaces:
-            return httpx.Response(200, json={"metadata": {"name": path.rpartition("/")[2], "uid": "u"}})
+            ending = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if self.ending else {}
+            return httpx.Response(200, json={"metadata": {"name": path.rpartition("/")[2], "uid": "u", **ending}})
         if path == "/api/v1/nodes":
             wanted = dict(part.split("=") for part in request.url.params.get("labelSelector", "").split(",") if part)
             found = [each for each in self.nodes.values() if wanted.items() <= each["metadata"].get("labels", {}).items()]
@@ -334,6 +346,69 @@ def test_an_operator_that_drains_in_batches_gets_the_end_of_their_jobs() -> None
     assert ended.lost == 0
     assert waits == [], "it waits for no more than the operator drains"
     midway.assert_called_once_with()
+
+
+class Restless:
+    """slurmctld: node by node is drained; some jobs ended or began again before anyone ended them."""
+
+    def __init__(self, ended: set[int], again: set[int]) -> None:
+        self.gone, self.again, self.left = ended, again, [1, 2, 3, 4]
+
+    def nodes(self, *, allow_none: bool) -> Any:
+        assert allow_none
+        states = {each: f"IDLE+EXTERNAL{'+DRAIN' * (each == min(self.left))}" for each in self.left}
+        return SimpleNamespace(
+            nodes=[node(f"fake-{each}", state, active_features=["fake"]) for each, state in states.items()]
+        )
+
+    def jobs(self) -> Any:
+        state = {each: "COMPLETED" if each in self.gone else "RUNNING" for each in range(1, 5)}
+        return SimpleNamespace(
+            jobs=[
+                job(each, nodes=f"fake-{each}", state=state[each], name=JOB, restart_cnt=int(each in self.again))
+                for each in range(1, 5)
+            ]
+        )
+
+    def cancel_jobs(self, ids: list[int]) -> None:
+        assert not self.gone.intersection(ids)
+        self.gone |= set(ids)
+        self.left.remove(min(self.left))
+
+
+def test_a_lost_job_counts_once_and_one_that_began_again_is_ended_too() -> None:
+    """The gate of a rollout looks at the jobs once a batch: the same loss is no loss of each of them."""
+    slurm = Restless(ended={3}, again={2})
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: 0.0, sleep=Mock())
+    ladder._jobs = {1, 2, 3, 4}
+    connection = cast("Connection", SimpleNamespace(slurm=slurm))
+    ended = ladder._end_jobs_of_drained(GATE, 4, connection, 4, None, at_once=1)
+    assert ended.lost == 2
+    assert slurm.gone == {1, 2, 3, 4}
+    assert ladder.account(slurm.jobs().jobs) == 0, "and not in the next step again, which another is to blame for"
+
+
+def test_a_wait_for_what_cant_come_says_why() -> None:
+    waits: list[float] = [0.0]
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: sum(waits), sleep=waits.append)
+    ladder._fleet = fleet.Fleet(Mock())
+    ladder._fleet.trouble = "status of pod a: HTTP 403"
+    with pytest.raises(QualifyRefused, match=r"there are not 4 nodes.*last look at pods and Slurm failed: status of pod a"):
+        ladder._await("4 nodes", lambda: False)
+    ladder._fleet.broken = True
+    waits.clear()
+    with pytest.raises(QualifyRefused, match="there are not 4 nodes, and the ladder stops here"):
+        ladder._await("4 nodes", lambda: False)
+    assert waits == []
+
+
+def test_kwok_that_keeps_some_nodes_is_not_said_to_be_missing() -> None:
+    cluster = Cluster()
+    nodes = cluster.fleet()
+    nodes.make(2)
+    cluster.kwok = False
+    with pytest.raises(QualifyRefused, match="kwok is too slow, or stopped: 2 of 3 Kubernetes nodes"):
+        nodes.make(3)
 
 
 # -- what it reports ------------------------------------------------------------------------------------------------------
