@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CODES: Final = (
     "exit codes: 0 every rung was climbed, and its gates lost no job; 1 something failed; 2 wrong arguments; 3 the ladder"
-    " was refused or has stopped, and the message says what to do; 6 a gate's scale-in lost a job"
+    " was refused or has stopped, and the message says what to do; 6 a step other than the operator's own lost a job"
 )
 _CONTEXT: Final = "--context"
 LARGEST: Final = 10_000

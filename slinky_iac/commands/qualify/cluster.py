@@ -41,7 +41,7 @@ class Nodes:
         refusals.require_no_slurm(controllers, told=beside_slurm)
         found = self.kube.kube_nodes()
         labelled = [each for each in found if each.metadata.labels.get(LABEL) == RUN]
-        ladders = [each for each in labelled if _of_a_ladder(each)]
+        ladders = [each for each in labelled if each.fake]
         names = {each.metadata.name for each in labelled} - {each.metadata.name for each in ladders}
         refusals.require_unlabelled(sorted(names))
         left = [*([folder] if folder else []), *_counted(ladders)]
@@ -85,7 +85,7 @@ class Nodes:
 
     def require_gone(self, clean: str) -> None:
         """Raises :class:`slinky_iac.errors.QualifyRefused` where another folder's ladder is there."""
-        ladders = [each for each in self.kube.kube_nodes(SELECTOR) if _of_a_ladder(each)]
+        ladders = [each for each in self.kube.kube_nodes(SELECTOR) if each.fake]
         refusals.require_gone(namespace=self.namespace(), left=_counted(ladders), clean=clean)
 
     def namespace(self) -> refusals.Namespace:
@@ -98,12 +98,7 @@ class Nodes:
 
     def _own(self) -> list[KubeNode]:
         found = self.kube.kube_nodes(SELECTOR)
-        return [each for each in found if _of_a_ladder(each) and each.metadata.annotations.get(BY) == self.ladder]
-
-
-def _of_a_ladder(found: KubeNode) -> bool:
-    """Whether some ladder made it: its label alone anyone may have given to a real node."""
-    return found.fake and BY in found.metadata.annotations
+        return [each for each in found if each.fake and each.metadata.annotations.get(BY) == self.ladder]
 
 
 def _counted(found: Sequence[KubeNode]) -> list[str]:
