@@ -62,6 +62,59 @@ def test_a_signal_in_an_update_ends_it_and_removes_all(
     assert "interrupted; nothing of the ladder is left" in capsys.readouterr().err
 
 
+def test_ctrl_c_before_the_first_update_removes_all(site: Site, cluster: Cluster) -> None:
+    site.act("stack", "kill -INT $PPID")
+    assert site.run() == 130
+    assert left(site, cluster) == NOTHING
+
+
+def test_ctrl_c_in_the_wait_for_kwok_removes_all(site: Site, cluster: Cluster) -> None:
+    asked: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET" and len(cluster.nodes) == 3 and not asked:
+            asked.append(request.url.path)
+            os.kill(os.getpid(), signal.SIGINT)
+        return cluster.handle(request)
+
+    cluster.kwok = False
+    with listening(handle) as address:
+        site.kubeconfig(test=address)
+        assert site.run() == 130
+    assert left(site, cluster) == NOTHING
+
+
+def test_a_signal_in_a_clean_says_what_is_left(site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    killed(site, cluster)
+    capsys.readouterr()
+    site.act("destroy", "trap 'exit 130' INT\nkill -TERM $PPID\nwhile :; do sleep 0.05; done")
+    assert site.run("--clean") == 3
+    assert "Not all of the ladder is removed" in capsys.readouterr().err
+    assert len(cluster.nodes) == 3
+
+
+def test_a_lost_connection_says_why_and_what_is_left(
+    site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.act("up", 'touch "$ACTS/lost"')
+    site.act("destroy", 'echo "error: no API server"; exit 1')
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        return missing(500) if (site.acts / "lost").exists() else cluster.handle(request)
+
+    with listening(handle) as address:
+        site.kubeconfig(test=address)
+        assert site.run() == 3
+        said = capsys.readouterr().err
+        assert "Not all of the ladder is removed" in said
+        assert said.index("HTTP 500") < said.index("destroy failed") < said.index("Run `slinky qualify --clean")
+        (site.acts / "lost").unlink()
+        site.act("up", "exit 0")
+        site.act("destroy", "exit 0")
+        assert site.run("--clean") == 0
+    assert left(site, cluster) == NOTHING
+
+
 def test_the_second_ctrl_c_kills_the_update_before_it_is_removed(site: Site, cluster: Cluster) -> None:
     """One that doesn't end in order would else run beside the destroy, with its lock lifted."""
     site.act("up", "trap 'kill -INT $PPID' INT\necho $$ > \"$ACTS/pid\"\nkill -INT $PPID\nwhile :; do sleep 0.05; done")
