@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -40,6 +41,7 @@ CODES: Final = (
 )
 _CONTEXT: Final = "--context"
 LARGEST: Final = 10_000
+_SIZE: Final = re.compile("[0-9]{1,5}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,8 +127,8 @@ def _climb(on: _On) -> list[Rung]:
             with suppress(OSError):  # as in _say
                 _show(arguments, rungs[-1:], out=sys.stderr)
     except BaseException as why:
-        _say("removing what the ladder has made")
         ladder.interrupt()
+        _say("removing what the ladder has made")
         _remove(on, nodes, ladder, why)
         _say("what the ladder had made is removed")
         raise
@@ -200,12 +202,10 @@ def _say(line: str) -> None:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    try:
-        found = tuple(int(each) for each in text.split(","))
-    except ValueError:
-        found = ()
+    words = [each.strip() for each in text.split(",")]
+    found = tuple(int(each) for each in words) if all(_SIZE.fullmatch(each) for each in words) else ()
     if not found or any(not 2 <= each <= LARGEST for each in found) or list(found) != sorted(set(found)):
-        raise argparse.ArgumentTypeError(f"got {text!r}; sizes are whole numbers from 2 to {LARGEST}, growing: 36,144")
+        raise argparse.ArgumentTypeError(f"got {text[:40]!r}; sizes are whole numbers from 2 to {LARGEST}, growing: 36,144")
     return found
 
 

@@ -185,10 +185,11 @@ class Ladder:
         self._await("0 pods", lambda: by_hand.removed(connection))
 
     def interrupt(self) -> None:
-        """End the update that runs."""
-        if self._run is not None:
-            self.updates.stop(self._run)
-            self._run = None
+        """End the update that runs, however often Ctrl-C comes meanwhile: nothing may run beside what removes the rung."""
+        while self._run is not None:
+            with suppress(KeyboardInterrupt):
+                self.updates.stop(self._run)
+                self._run = None
 
     def account(self, jobs: Collection[Job]) -> int:
         """How many jobs were lost since the last time; each counts once, in the step that first saw it."""

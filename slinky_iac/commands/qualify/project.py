@@ -13,7 +13,8 @@ import re
 import secrets
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -127,8 +128,8 @@ class Project:
         """End an update in order, as Ctrl-C does: its gates give back what they have drained. Another Ctrl-C meanwhile, or
         too long a time, ends it at once; it has ended in any case, for nothing may run beside what removes the rung."""
         if run.poll() is None:
-            os.killpg(run.pid, signal.SIGINT)
             try:
+                os.killpg(run.pid, signal.SIGINT)
                 run.wait(GRACE_S)
             except (subprocess.TimeoutExpired, KeyboardInterrupt):
                 os.killpg(run.pid, signal.SIGKILL)
@@ -142,6 +143,8 @@ class Project:
 
     def remove(self) -> None:
         """Remove the folder that this process has made or taken. Raises :class:`ProjectError` where something is left."""
+        if self.held.lock:  # first, for it says that the stack may have resources: without its passphrase none can be asked
+            self.file.unlink(missing_ok=True)
         self.held.remove()
 
     def _program(self) -> Mapping[Any, Any]:
@@ -189,7 +192,7 @@ class Project:
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         command = ["pulumi", *arguments, "--non-interactive", "--stack", STACK]
         try:
-            with self._log.open("wb") as log:
+            with self._log.open("wb") as log, _later() as came:
                 run = subprocess.Popen(
                     command,
                     cwd=self._here,
@@ -203,6 +206,9 @@ class Project:
         except OSError as wrong:
             raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
         self.held.runs(run.pid)
+        if came:
+            self.stop(run)
+            raise KeyboardInterrupt
         return run
 
     def _run(self, *arguments: str, check: bool = True) -> None:
@@ -221,3 +227,18 @@ class Project:
             raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
         if check and done.returncode:
             raise StateError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()[-1500:]}")
+
+
+@contextmanager
+def _later() -> Iterator[list[int]]:
+    """Signals that end this process in order only come to ``came`` inside of ``with``: a process that has begun meanwhile
+    would have no owner that ends it."""
+    came: list[int] = []
+    ends = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
+    for each in ends:
+        signal.signal(each, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        for each in ends:
+            signal.signal(each, signal.default_int_handler)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.commands.qualify.folder import Mark
+from slinky_iac.commands.qualify.folder import Folder, Mark
 from slinky_iac.commands.qualify.ladder import Ladder
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused, StateError
@@ -107,6 +109,24 @@ def test_a_second_ladder_in_a_folder_leaves_the_firsts(site: Path) -> None:
     assert not first.exists
 
 
+def test_a_folder_that_cant_be_written_begins_nothing() -> None:
+    folder = Folder(Path("/proc/slinky-qualify"))  # where root may make nothing either
+    with pytest.raises(ProjectError, match=r"can't be written \(.*\); no ladder began\. Run it in a copy"):
+        folder.make(Mark("one"))
+    assert folder.lock == ()
+
+
+def test_a_removal_that_was_cut_off_asks_for_no_stack_again(site: Path) -> None:
+    """Without its passphrase each `--clean` would fail, and say to run `--clean`."""
+    project = Project(site)
+    project.make(Mark("one"))
+    project.write({})
+    (project.folder / "foreign").touch()
+    with pytest.raises(ProjectError, match="no ladder made"):
+        project.remove()
+    assert not project.file.exists()
+
+
 def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None:
     project = Project(site)
     project.make(Mark("one"))
@@ -154,3 +174,23 @@ def test_requests_to_slurmrestd_are_counted_each_try(site: Path, monkeypatch: py
     assert counted.of(tally.SLURMRESTD) == len(slurm.asked)
     assert counted.of(tally.KUBERNETES) == 0
     assert project.tally().requests.total() == 0, "a tally is of what came since the last one"
+
+
+@pytest.mark.usefixtures("heard")
+def test_ctrl_c_while_an_update_begins_ends_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would run on without an owner, beside what removes its rung."""
+    project = Project(site)
+    project.make(Mark("one"))
+    begun: list[subprocess.Popen[bytes]] = []
+    begin = subprocess.Popen
+
+    def interrupted(*arguments: Any, **more: Any) -> subprocess.Popen[bytes]:
+        begun.append(begin(*arguments, **more))
+        signal.raise_signal(signal.SIGINT)
+        return begun[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        project.destroy()
+    assert begun[0].returncode is not None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -178,10 +178,13 @@ def test_a_folder_without_a_project_is_refused_before_anything_is_written(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "36,x", "1", "144,36", "36,36", "20000"])
+@pytest.mark.parametrize(
+    "text", ["", "36,x", "1", "0", "-4", "144,36", "36,36", "20000", "3_6", "٣٦", "36,,144", "9" * 9999]
+)
 def test_sizes_that_are_no_ladder_are_refused(text: str) -> None:
-    with pytest.raises(Exception, match="sizes are whole numbers from 2 to"):
+    with pytest.raises(Exception, match="sizes are whole numbers from 2 to") as refused:
         _sizes(text)
+    assert len(str(refused.value)) < 200
 
 
 # -- what it makes --------------------------------------------------------------------------------------------------------
