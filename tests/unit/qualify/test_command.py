@@ -409,3 +409,26 @@ def test_nodes_that_may_not_be_deleted_are_named_and_the_folder_stays(
     cluster.no = None
     assert site.run("--clean") == 0
     assert left(site, cluster) == NOTHING
+
+
+def test_a_context_that_isnt_there_is_said_with_those_that_are(site: Site, cluster: Cluster) -> None:
+    for more in ([], ["--clean"]):
+        with pytest.raises(KubeError, match=r"context 'prod' isn't in it; it has: other, test\. Set --context"):
+            site.run("--context", "prod", *more)
+    assert left(site, cluster) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {"unschedulable": True}},
+        {"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}},
+        {"metadata": {"name": "real-1", "uid": "u-1", "annotations": {"kwok.x-k8s.io/node": "fake"}}},
+    ],
+)
+def test_a_node_that_runs_no_pods_is_no_room(
+    site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str], change: dict[str, object]
+) -> None:
+    cluster.nodes["real-1"] |= change
+    assert site.run() == 3
+    assert "this cluster has no ready node that takes pods" in capsys.readouterr().err
