@@ -6,7 +6,10 @@ rights ``create``, ``list`` and ``delete`` on nodes, and ``patch`` on the status
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.errors import KubeError, KubeNotFound
@@ -21,7 +24,9 @@ FAKE: Final = "fake"
 SELECTOR: Final = f"{ANNOTATION}={FAKE}"
 """Nodes that kwok keeps."""
 _KEPT: Final = ("Initialized", "Ready", "ContainersReady")
-_SERVED: Final = re.compile(rb"^apiserver_request_total\{[^}]*\} ([0-9.e+]+)$", re.MULTILINE)
+_NUMBER: Final = rb"([0-9]+(?:\.[0-9]+)?(?:e\+?[0-9]+)?)"
+_SERVED: Final = re.compile(rb"^apiserver_request_total\{[^}]*\} " + _NUMBER + rb"$", re.MULTILINE)
+_SINCE: Final = re.compile(rb"^process_start_time_seconds " + _NUMBER + rb"$", re.MULTILINE)
 
 
 class _Taint(Wire, frozen=True):
@@ -62,13 +67,26 @@ class KubeNode(Wire, frozen=True):
         return self.ready and not self.fake and not held and not self.spec.unschedulable
 
 
-def node(name: str, label: str, value: str) -> dict[str, object]:
+@dataclass(frozen=True)
+class Served:
+    """What one API server has served since it began."""
+
+    requests: int
+    since: float
+    """When it began, in seconds since 1970: of several behind one address each counts its own, and so does a new one."""
+
+
+def node(name: str, label: str, value: str, annotations: Mapping[str, str]) -> dict[str, object]:
     """A fake node with one label, tainted for who doesn't tolerate kwok's nodes."""
     room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {label: value, "type": "kwok"}, "annotations": {ANNOTATION: FAKE}},
+        "metadata": {
+            "name": name,
+            "labels": {label: value, "type": "kwok"},
+            "annotations": {**annotations, ANNOTATION: FAKE},
+        },
         "spec": {"taints": [{"key": ANNOTATION, "value": FAKE, "effect": "NoSchedule"}]},
         "status": {"allocatable": room, "capacity": room},
     }
@@ -77,9 +95,9 @@ def node(name: str, label: str, value: str) -> dict[str, object]:
 class FakeNodesClient(KubeClient):
     """Makes, lists and deletes nodes."""
 
-    def make_node(self, name: str, label: str, value: str) -> None:
+    def make_node(self, name: str, label: str, value: str, annotations: Mapping[str, str]) -> None:
         """Make a fake node; never repeated. :raises KubeConflict: there is a node of this name."""
-        self._answer("POST", NODES, f"Kubernetes node {name}", json=node(name, label, value))
+        self._answer("POST", NODES, f"Kubernetes node {name}", json=node(name, label, value, annotations))
 
     def kube_nodes(self, selector: str = "") -> tuple[KubeNode, ...]:
         """All nodes, or those that a selector names."""
@@ -95,9 +113,9 @@ class FakeNodesClient(KubeClient):
         except KubeNotFound:
             return
 
-    def requests_served(self) -> int | None:
+    def requests_served(self) -> Served | None:
         """Requests of all its clients that the answering API server has served so far (``apiserver_request_total``); None
-        where this user may not read /metrics."""
+        where this user may not read /metrics, or where they don't say it."""
         try:
             answer = self._answer("GET", "/metrics", "the API server's metrics", headers={"accept": "text/plain"})
         except KubeError:
@@ -124,7 +142,17 @@ def restore_readiness(kube: KubeClient, namespace: str, pod: Pod, moment: str) -
     )
 
 
-def served(metrics: bytes) -> int | None:
-    """The sum of ``apiserver_request_total`` over its labels; None where the text has none."""
+def served(metrics: bytes) -> Served | None:
+    """The sum of ``apiserver_request_total`` over its labels; None where the text has none, or not when the server began."""
     found = [float(number) for number in _SERVED.findall(metrics)]
-    return int(sum(found)) if found else None
+    since = _SINCE.search(metrics)
+    if since is None or not found or not math.isfinite(sum(found)):
+        return None
+    return Served(int(sum(found)), float(since[1]))
+
+
+def between(before: Served | None, after: Served | None) -> int | None:
+    """Requests from one moment to another; None where they weren't counted by the same server."""
+    if before is None or after is None or before.since != after.since or after.requests < before.requests:
+        return None
+    return after.requests - before.requests

@@ -76,6 +76,8 @@ class KubeAccess:
     user: KubeUser
     origin: str
     """Where this was read, for messages: a path and context, never content."""
+    context: str = ""
+    """The context's name; empty where there is none, as in a pod."""
 
 
 class _Raw(BaseModel):
@@ -311,6 +313,7 @@ def _pick(docs: list[_Doc], source: KubeSource) -> KubeAccess:
         namespace=context.namespace or "default",
         user=user,
         origin=f"{where}, context {_named(name, repr)}",
+        context=name,
     )
 
 

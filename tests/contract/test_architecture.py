@@ -172,7 +172,7 @@ _PARTS = {
         " names cluster_access slurmrest specs text"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
-    "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts slurmrest"),
+    "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts safe_yaml slurmrest"),
     "commands.init": (
         "causes commands.check commands.children commands.rotation commands.host_shell config errors keys kube names parts"
         " pulumi_yaml releases safe_yaml specs text"

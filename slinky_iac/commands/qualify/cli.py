@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shlex
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
@@ -19,26 +21,27 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster_access import reach
 from slinky_iac.commands import output
 from slinky_iac.commands.output import FOUND, INTERRUPTED, WAITS, Paint, columns, terminal
+from slinky_iac.commands.qualify import refusals, site
 from slinky_iac.commands.qualify import settings as stack
 from slinky_iac.commands.qualify.cluster import Nodes
-from slinky_iac.commands.qualify.fleet import Fleet
+from slinky_iac.commands.qualify.folder import Mark, new_ladder
 from slinky_iac.commands.qualify.ladder import Ladder
 from slinky_iac.commands.qualify.model import Rung, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
-from slinky_iac.config.reading.stack_file import parse, project_of, text_of
 from slinky_iac.config.reading.values import Values, values_of
-from slinky_iac.errors import QualifyRefused, SlinkyError
+from slinky_iac.errors import KubeError, QualifyRefused, SlinkyError
+from slinky_iac.kube.tally import THROTTLED
+
+if TYPE_CHECKING:
+    from slinky_iac.kube.fake_nodes import FakeNodesClient
 
 CODES: Final = (
     "exit codes: 0 every rung was climbed, and its gates lost no job; 1 something failed; 2 wrong arguments; 3 the ladder"
-    " was refused or has stopped, and the message says what to do; 6 a gate's scale-in lost a job"
+    " was refused or has stopped, and the message says what to do; 6 a step other than the operator's own lost a job"
 )
 _CONTEXT: Final = "--context"
 LARGEST: Final = 10_000
-_LEFT: Final = (
-    f"Not all of the ladder is removed: namespace {stack.NAMESPACE}, Kubernetes nodes with label {stack.SELECTOR} and folder"
-    f" {FOLDER} may be left. Run `slinky qualify --clean --config FILE` in this folder"
-)
+_SIZE: Final = re.compile("[0-9]{1,5}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,80 +59,121 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Climb the ladder and print its table. Raises :class:`SlinkyError`; returns the exit code."""
-    file = Path(arguments.config)
-    base = parse(text_of(file), project_of(file)).sections
-    project = Project(Path.cwd())
+    base, project = site.sections(Path(arguments.config)), Project(Path.cwd())
+    _values(stack.settings(base, max(arguments.nodes), operator_there=True, context=arguments.context))
     kubernetes: Any = base.get("kubernetes") or {}
     source = kube_source(kubernetes.get("kubeconfig"), arguments.context or kubernetes.get("context"), [_CONTEXT])
-    with KubeConnection(source, env=os.environ, home=Path.home()) as way, _ending_in_order():
+    with project.held, KubeConnection(source, env=os.environ, home=Path.home()) as way, _ending_in_order():
         from slinky_iac.kube.fake_nodes import FakeNodesClient  # noqa: PLC0415 - httpx takes two tenths of a second
 
-        nodes = Nodes(way.client(FakeNodesClient))
+        # The context is kept for all of the ladder: the kubeconfig's current one may be another in half an hour.
+        mark = Mark(new_ladder(), way.access.server, arguments.context or kubernetes.get("context") or way.access.context)
+        on = _On(arguments, base, project, way.client(FakeNodesClient), mark)
         try:
             if arguments.clean:
-                found = stack.settings(base, max(arguments.nodes), operator_there=True, context=arguments.context)
-                return _clean(project, nodes, _reach(found))
-            rungs = _climb(arguments, base, project, nodes)
+                return _clean(on)
+            rungs = _climb(on)
         except QualifyRefused as refused:
             print(f"refused: {refused}", file=sys.stderr)
             return WAITS
+        except KubeError as error:
+            if error.status != THROTTLED:
+                raise
+            print(f"refused: {refusals.throttles(error.why.partition(': ')[0])}", file=sys.stderr)
+            return WAITS
         except KeyboardInterrupt:
-            _say("interrupted; nothing of the ladder is left")
+            left = f"folder {FOLDER} is left. Run {on.command()}" if project.exists else "nothing of the ladder is left"
+            _say(f"interrupted; {left}")
             return INTERRUPTED
     _show(arguments, rungs)
     return FOUND if any(rung.lost for rung in rungs) else 0
 
 
-def _climb(arguments: argparse.Namespace, base: Mapping[str, Any], project: Project, nodes: Nodes) -> list[Rung]:
-    left = [f"folder {FOLDER}"] if project.exists else []
-    operator_there = nodes.check(beside_slurm=arguments.beside_slurm, left=left)
-    sized = {
-        count: stack.settings(base, count, operator_there=operator_there, context=arguments.context)
-        for count in arguments.nodes
-    }
+@dataclass(frozen=True)
+class _On:
+    """What was asked for, and of which cluster."""
+
+    arguments: argparse.Namespace
+    base: Mapping[str, Any]
+    project: Project
+    kube: FakeNodesClient
+    mark: Mark
+
+    def command(self, context: str = "") -> str:
+        """What removes a ladder, to be run as it is."""
+        words = ["slinky", "qualify", "--clean", "--config", self.arguments.config]
+        named = context or self.mark.context
+        return f"`{shlex.join([*words, *([_CONTEXT, named] if named else [])])}`"
+
+    def settings(self, nodes: int, *, operator_there: bool) -> dict[str, object]:
+        return stack.settings(self.base, nodes, operator_there=operator_there, context=self.mark.context or None)
+
+
+def _climb(on: _On) -> list[Rung]:
+    arguments, project, nodes = on.arguments, on.project, Nodes(on.kube, on.mark.ladder)
+    project.require_program()
+    if process := project.held.at_work():
+        raise QualifyRefused(f"a ladder is at work in this folder (process {process}). {refusals.NOTHING}. Wait for its end")
+    left = f"folder {FOLDER}" if project.exists else ""
+    operator_there = nodes.check(beside_slurm=arguments.beside_slurm, folder=left, clean=on.command())
+    sized = {count: on.settings(count, operator_there=operator_there) for count in arguments.nodes}
     config = _values(sized[max(arguments.nodes)]).config
     rungs: list[Rung] = []
     ladder = Ladder(project, nodes, reach(config), _say, config.operator.namespace if config.operator.install else None)
     try:
-        project.make()
+        project.make(on.mark)
         for count in arguments.nodes:
             rungs.append(ladder.rung(sized[count], count))
-            _show(arguments, rungs[-1:], out=sys.stderr)
-    except BaseException:
+            with suppress(OSError):  # as in _say
+                _show(arguments, rungs[-1:], out=sys.stderr)
+    except BaseException as why:
         ladder.interrupt()
-        _say("removing what the rung has made")
+        _say("removing what the ladder has made")
+        _remove(on, nodes, ladder, why)
+        _say("what the ladder had made is removed")
         raise
-    finally:
-        _remove(project, nodes, ladder)
+    _remove(on, nodes, ladder)
     return rungs
 
 
-def _clean(project: Project, nodes: Nodes, to: Reach) -> int:
-    ladder = Ladder(project, nodes, to, _say, stands=project.file.exists())
-    _remove(project, nodes, ladder)
+def _clean(on: _On) -> int:
+    project = on.project
+    was = project.held.take() if project.exists else None
+    if was is not None:
+        there, here = (was.server, was.context), (on.mark.server, on.mark.context)
+        refusals.require_same(there, here, on.command(was.context))
+    nodes = Nodes(on.kube, on.mark.ladder if was is None else was.ladder)
+    to = _reach(on.settings(max(on.arguments.nodes), operator_there=True))
+    _remove(on, nodes, Ladder(project, nodes, to, _say, stands=project.file.exists()))
+    nodes.require_gone(on.command())
     print("nothing of a ladder is left")
     return 0
 
 
-def _remove(project: Project, nodes: Nodes, ladder: Ladder) -> None:
-    """Take all of it down. Raises :class:`SlinkyError` with what is left and how to go on."""
+def _remove(on: _On, nodes: Nodes, ladder: Ladder, why: BaseException | None = None) -> None:
+    """Take all of it down. Raises :class:`SlinkyError` with what is left and how to go on, after ``why`` it came to this."""
+    first = f"{why}\n" if isinstance(why, SlinkyError) else ""
+    left = (
+        f"Not all of the ladder is removed: namespace {stack.NAMESPACE}, Kubernetes nodes with label {stack.SELECTOR} and"
+        f" folder {FOLDER} may be left. Run {on.command()} in this folder"
+    )
     try:
         if ladder.stands:
-            project.unlock()
-            with Fleet(ladder.reach):
+            on.project.unlock()
+            with ladder.kept():
                 try:
                     with connected(ladder.reach, budget_s=10, tries=1) as connection:
                         ladder.empty(connection)
                 except SlinkyError as error:  # slurmctld isn't there yet, or not any more: then no job is
                     _say(f"the rung's pods are left to its gates: {error}")
-                ladder.destroy(len(nodes.made))
+                ladder.take_down(len(nodes.made))
         nodes.remove()
-        project.remove()
+        on.project.remove()
     except KeyboardInterrupt:
         ladder.interrupt()
-        raise QualifyRefused(f"interrupted once more. {_LEFT}") from None
+        raise QualifyRefused(f"{first}interrupted while it was removed. {left}") from None
     except SlinkyError as error:
-        raise QualifyRefused(f"{error}\n{_LEFT}") from None
+        raise QualifyRefused(f"{first}{error}\n{left}") from None
 
 
 def _reach(found: dict[str, object]) -> Reach:
@@ -153,24 +197,27 @@ def _show(arguments: argparse.Namespace, rungs: list[Rung], out: TextIO | None =
 
 
 def _say(line: str) -> None:
-    print(f"qualify: {line}", file=sys.stderr, flush=True)
+    with suppress(OSError):  # who reads it may have gone, as `| head` does, or a terminal: what was made is removed even so
+        print(f"qualify: {line}", file=sys.stderr, flush=True)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    try:
-        found = tuple(int(each) for each in text.split(","))
-    except ValueError:
-        found = ()
+    words = [each.strip() for each in text.split(",")]
+    found = tuple(int(each) for each in words) if all(_SIZE.fullmatch(each) for each in words) else ()
     if not found or any(not 2 <= each <= LARGEST for each in found) or list(found) != sorted(set(found)):
-        raise argparse.ArgumentTypeError(f"got {text!r}; sizes are whole numbers from 2 to {LARGEST}, growing: 36,144")
+        raise argparse.ArgumentTypeError(f"got {text[:40]!r}; sizes are whole numbers from 2 to {LARGEST}, growing: 36,144")
     return found
 
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """SIGTERM ends like Ctrl-C does, so that a CI job that is cancelled removes what it has made. SIGINT, too, where a shell
-    that began this in the background ignores it: `pulumi` would inherit that, and could only be killed."""
-    before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGTERM, signal.SIGINT)}
+    """SIGTERM ends like Ctrl-C does, so that a CI job that is cancelled removes what it has made; so does the end of a
+    terminal, unless `nohup` says that it is none. SIGINT, too, where a shell that began this in the background ignores it:
+    `pulumi` would inherit that, and could only be killed."""
+    ends = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    before = {each: signal.signal(each, signal.default_int_handler) for each in ends}
     try:
         yield
     finally:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from slinky_iac.commands.qualify import refusals
-from slinky_iac.commands.qualify.settings import LABEL, NAMESPACE, RUN, SELECTOR, node_names
+from slinky_iac.commands.qualify.settings import BY, LABEL, NAMESPACE, RUN, SELECTOR, node_names
 from slinky_iac.errors import KubeConflict, KubeError, KubeNotFound
-from slinky_iac.kube import marks, tally
-from slinky_iac.kube.fake_nodes import FakeNodesClient
+from slinky_iac.kube import marks
+from slinky_iac.kube.fake_nodes import FakeNodesClient, KubeNode
 
 KWOK_S: Final = 60.0
 """How long the first fake node may take to get ready, with the first rung's nodes all made at once."""
@@ -23,13 +23,16 @@ class Nodes:
     """The fake nodes of one API server."""
 
     kube: FakeNodesClient
+    ladder: str
+    """The name of the ladder whose nodes these are."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
     kwok_s: float = KWOK_S
     made: list[str] = field(default_factory=list)
 
-    def check(self, *, beside_slurm: bool, left: list[str]) -> bool:
-        """Whether slurm-operator is there. Raises :class:`slinky_iac.errors.QualifyRefused` where no ladder may begin."""
+    def check(self, *, beside_slurm: bool, folder: str, clean: str) -> bool:
+        """Whether slurm-operator is there. ``folder``: what an earlier ladder has left of it; ``clean``: the command that
+        removes a ladder. Raises :class:`slinky_iac.errors.QualifyRefused` where no ladder may begin."""
         try:
             controllers = self.kube.controllers()
             operator_there = True
@@ -37,45 +40,66 @@ class Nodes:
             controllers, operator_there = (), False
         refusals.require_no_slurm(controllers, told=beside_slurm)
         found = self.kube.kube_nodes()
-        own = sum(each.metadata.labels.get(LABEL) == RUN for each in found)
-        nodes = [f"{own} Kubernetes nodes with label {SELECTOR}"] if own else []
-        refusals.require_empty(namespace_there=self._namespace_there(), left=[*left, *nodes])
+        labelled = [each for each in found if each.metadata.labels.get(LABEL) == RUN]
+        ladders = [each for each in labelled if each.fake]
+        names = {each.metadata.name for each in labelled} - {each.metadata.name for each in ladders}
+        refusals.require_unlabelled(sorted(names))
+        left = [*([folder] if folder else []), *_counted(ladders)]
+        refusals.require_empty(namespace=self.namespace(), folder=bool(folder), left=left, clean=clean)
         refusals.require_room(sum(each.takes_pods for each in found))
         return operator_there
 
     def make(self, count: int) -> None:
         """Make what is missing to ``count``, and wait until all are ready. Raises
-        :class:`slinky_iac.errors.QualifyRefused` where no kwok answers or the API server throttles."""
+        :class:`slinky_iac.errors.QualifyRefused` where no kwok answers or another maker has a node of its name."""
         for name in node_names(count)[len(self.made) :]:
             try:
-                self.kube.make_node(name, LABEL, RUN)
-            except KubeConflict:
-                pass  # made by the try before, whose answer was lost: the name and the check say that it is ours
-            except KubeError as error:
-                if error.status == tally.THROTTLED:
-                    raise refusals.throttles(f"the creation of node {name}") from None
-                raise
+                self.kube.make_node(name, LABEL, RUN, {BY: self.ladder})
+            except KubeConflict:  # perhaps made by the try before, whose answer was lost
+                if name not in {each.metadata.name for each in self._own()}:
+                    raise refusals.not_ours(name) from None
             self.made.append(name)
-        ends = self.now() + self.kwok_s + count / 10
+        seconds = self.kwok_s + count / 10
+        ends = self.now() + seconds
         while True:
-            found = self.kube.kube_nodes(SELECTOR)
-            if sum(each.ready for each in found) >= count:
+            ready = sum(each.ready for each in self._own())
+            if ready >= count:
                 return
             if self.now() > ends:
-                raise refusals.no_kwok(count, self.kwok_s + count / 10)
+                raise refusals.no_kwok(count, ready, seconds)
             self.sleep(PAUSE_S)
 
     def remove(self) -> int:
-        """Delete every node with the ladder's label; how many there were."""
-        found = self.kube.kube_nodes(SELECTOR)
+        """Delete every node of this ladder, and no other with its label; how many there were. The error of one that can't be
+        deleted is raised after the others."""
+        found, wrong = self._own(), None
         for each in found:
-            self.kube.delete_node(each)
+            try:
+                self.kube.delete_node(each)
+            except KubeError as error:
+                wrong = wrong or error
+        if wrong is not None:
+            raise wrong
         self.made.clear()
         return len(found)
 
-    def _namespace_there(self) -> bool:
+    def require_gone(self, clean: str) -> None:
+        """Raises :class:`slinky_iac.errors.QualifyRefused` where another folder's ladder is there."""
+        ladders = [each for each in self.kube.kube_nodes(SELECTOR) if each.fake]
+        refusals.require_gone(namespace=self.namespace(), left=_counted(ladders), clean=clean)
+
+    def namespace(self) -> refusals.Namespace:
+        """How the ladder's namespace is."""
         try:
-            marks.namespace(self.kube, NAMESPACE)
+            found = marks.namespace(self.kube, NAMESPACE)
         except KubeNotFound:
-            return False
-        return True
+            return refusals.Namespace.NONE
+        return refusals.Namespace.ENDING if found.deletion_timestamp else refusals.Namespace.THERE
+
+    def _own(self) -> list[KubeNode]:
+        found = self.kube.kube_nodes(SELECTOR)
+        return [each for each in found if each.fake and each.metadata.annotations.get(BY) == self.ladder]
+
+
+def _counted(found: Sequence[KubeNode]) -> list[str]:
+    return [f"{len(found)} Kubernetes nodes with label {SELECTOR}"] if found else []

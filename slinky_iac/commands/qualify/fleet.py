@@ -80,6 +80,8 @@ class Fleet:
         self._made_for: dict[str, str] = {}
         self.trouble = ""
         """Why the last look failed; empty where it didn't."""
+        self.broken = False
+        """No look comes any more."""
 
     def __enter__(self) -> Fleet:
         self._thread.start()
@@ -90,6 +92,13 @@ class Fleet:
         self._thread.join(2 * BUDGET_S)
 
     def _run(self) -> None:
+        try:
+            self._keep_all()
+        except Exception as error:  # the ladder would wait for half an hour for what can't come any more
+            self.trouble, self.broken = f"{type(error).__name__}, a fault of this program", True
+            raise
+
+    def _keep_all(self) -> None:
         while not self._over.is_set():
             try:
                 with connected(self._reach, budget_s=BUDGET_S, tries=1) as connection:

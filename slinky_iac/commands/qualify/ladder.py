@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar
 
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.commands.qualify import refusals
+from slinky_iac.commands.qualify import by_hand, refusals
 from slinky_iac.commands.qualify.cluster import Nodes
 from slinky_iac.commands.qualify.fleet import Fleet, of_ladder
 from slinky_iac.commands.qualify.model import ALONE, GATE, ROLL, Rung, Step
@@ -26,14 +26,12 @@ from slinky_iac.commands.qualify.settings import (
     with_replicas,
 )
 from slinky_iac.errors import KubeConflict, KubeNotFound, QualifyRefused, SlinkyError
+from slinky_iac.kube.fake_nodes import between
 from slinky_iac.kube.tally import KUBERNETES, SLURMRESTD, Tally
 from slinky_iac.names import (
-    ANNOTATION_PERMIT,
     LABEL_NAME,
     OPERATOR_APP,
-    PERMIT_DELETE,
     nodeset_resource,
-    permit_to_scale,
 )
 from slinky_iac.slurmrest.controller import RpcDiag
 from slinky_iac.slurmrest.objects import Job
@@ -43,7 +41,6 @@ JOB_MINUTES: Final = 24 * 60
 LOOK_S: Final = 1.0
 LIMIT_S: Final = 1800.0
 """Longest wait for any one condition."""
-TOUCHED: Final = "slinky-iac/qualify-touched"
 OPERATORS_BATCH: Final = 250
 """Pods that slurm-operator drains and deletes in one sync at the most; it takes the next ones when their jobs have ended and
 they are gone (1.0.0 to 1.2.1: ``burstReplicas`` in nodeset_sync.go; run: 288 of 576 stopped at 250)."""
@@ -119,6 +116,8 @@ class Ladder:
     _alone: Connection | None = None
     """Where slurm-operator scales in without a gate now."""
     _jobs: set[int] = field(default_factory=set)
+    """Jobs that are expected to run now."""
+    _fleet: Fleet | None = None
 
     def rung(self, settings: Mapping[str, object], count: int) -> Rung:
         """One size, from nothing to nothing. Raises :class:`slinky_iac.errors.SlinkyError`."""
@@ -127,7 +126,7 @@ class Ladder:
         self.stands = True
         full, less = with_replicas(settings, count), with_replicas(settings, count - half)
         open_ = unguarded(full)
-        with Fleet(self.reach):
+        with self.kept():
             steps = [self._update("install", full, count)]
             installed = self.now()
             with connected(self.reach) as connection:
@@ -137,7 +136,7 @@ class Ladder:
                 steps.append(self._scale_in(GATE, connection, count, half, lambda: self._begin(less)))
                 steps.append(self._update("scale-out", open_, count, connection))
                 self._fill("fill again", connection, count)
-                steps.append(self._scale_in(ALONE, connection, count, half, lambda: _lower(connection, count - half)))
+                steps.append(self._scale_in(ALONE, connection, count, half, lambda: by_hand.lower(connection, count - half)))
                 steps.append(self._roll(with_new_template(less), connection, count, count - half))
                 self.end_jobs(connection)
             steps.append(self.destroy(count))
@@ -147,19 +146,32 @@ class Ladder:
         """Wait until slurm-operator's client has read its lists, of a stack that was ``installed`` then."""
         self._await("lists in slurm-operator's client", lambda: self.now() >= installed + CLIENT_READS_S)
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Records in Slurm are kept as pods are, inside of ``with``."""
+        with Fleet(self.reach) as fleet:
+            self._fleet = fleet
+            try:
+                yield
+            finally:
+                self._fleet = None
+
     def destroy(self, count: int) -> Step:
         """Destroy the rung's stack."""
         with self._measured("destroy", count) as done:
-            self.finish(self.updates.destroy(), "destroy", count)
+            self.take_down(count)
+        return done()
+
+    def take_down(self, count: int) -> None:
+        """The same without a figure of it: a server that throttles is no reason to leave something there."""
+        self.finish(self.updates.destroy(), "destroy", count)
         self.stands = False
         self._jobs.clear()
-        return done()
 
     def end_jobs(self, connection: Connection) -> None:
         """End all jobs of the ladder, those of an earlier run too: this slurmctld has no others."""
         slurm = connection.slurm
-        found = [job.job_id for job in slurm.jobs().jobs if job.name == JOB and "RUNNING" in job.job_state]
-        slurm.cancel_jobs(found)
+        slurm.cancel_jobs([each.job_id for each in _own_jobs(slurm.jobs().jobs)])
         self._jobs.clear()
 
     def empty(self, connection: Connection) -> None:
@@ -167,22 +179,30 @@ class Ladder:
         and a gate would wait to know."""
         self.end_jobs(connection)
         try:
-            _lower(connection, 0)
+            by_hand.lower(connection, 0)
         except KubeNotFound:
             return
-        self._await("0 pods", lambda: _removed(connection))
+        self._await("0 pods", lambda: by_hand.removed(connection))
 
     def interrupt(self) -> None:
-        """End the update that runs."""
-        if self._run is not None:
-            self.updates.stop(self._run)
+        """End the update that runs, however often Ctrl-C comes meanwhile: nothing may run beside what removes the rung."""
+        while self._run is not None:
+            with suppress(KeyboardInterrupt):
+                self.updates.stop(self._run)
+                self._run = None
+
+    def account(self, jobs: Collection[Job]) -> int:
+        """How many jobs were lost since the last time; each counts once, in the step that first saw it."""
+        gone = {each for each in self._jobs if lost(jobs, {each})}
+        self._jobs -= gone
+        return len(gone)
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
     def _update(self, name: str, settings: Mapping[str, object], count: int, connection: Connection | None = None) -> Step:
         with self._measured(name, count, connection) as done:
             self.finish(self._begin(settings), name, count)
-        return done()
+        return done(lost=None if connection is None else self.account(connection.slurm.jobs().jobs))
 
     def _preview(self, settings: Mapping[str, object], count: int, connection: Connection) -> Step:
         """What `pulumi preview` of the scale-in takes, all of it."""
@@ -196,7 +216,7 @@ class Ladder:
         slurm = connection.slurm
         with self._measured(name, count, connection) as done:
             self._await(f"{count} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == count)
-            for _ in range(count - len(self._jobs)):
+            for _ in range(count - len(_own_jobs(slurm.jobs().jobs))):
                 self._jobs.add(slurm.submit_external(JOB, PARTITION, JOB_MINUTES))
             self._await(f"{count} running jobs", lambda: not lost(slurm.jobs().jobs, self._jobs))
         return done()
@@ -210,13 +230,13 @@ class Ladder:
             ended = self._end_jobs_of_drained(
                 name, count, connection, half, run, at_once=half if run is not None else OPERATORS_BATCH
             )
-            self._await(f"{count - half} pods", lambda: _pods(connection) == count - half)
+            self._await(f"{count - half} pods", lambda: by_hand.pods(connection) == count - half)
             after = self.now() - ended.jobs
             self._alone = None
             if run is not None:
                 self.finish(run, name, count)
             took = self.now() - began
-            gone = ended.lost + lost(slurm.jobs().jobs, self._jobs)
+            gone = ended.lost + self.account(slurm.jobs().jobs)
         found = done(seconds=took, drained_s=ended.drained - began, after_jobs_s=after, lost=gone)
         left = count - half
         self._await(f"{left} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == left)
@@ -232,7 +252,8 @@ class Ladder:
             )
             self.finish(run, ROLL, count)
             took = self.now() - began
-        return done(seconds=took, drained_s=ended.drained - began, lost=ended.lost)
+            gone = ended.lost + self.account(connection.slurm.jobs().jobs)
+        return done(seconds=took, drained_s=ended.drained - began, lost=gone)
 
     def _end_jobs_of_drained(
         self,
@@ -267,8 +288,8 @@ class Ladder:
             drained = self._await(f"{wanted} more drained nodes after {len(over)} of {total}", partial(going, wanted))
             drained_at = self.now()
             jobs = slurm.jobs().jobs
-            gone += lost(jobs, self._jobs)
-            ended = {job.job_id for job in jobs if job.job_id in self._jobs and drained.intersection(job.node_names)}
+            gone += self.account(jobs)
+            ended = {job.job_id for job in _own_jobs(jobs) if drained.intersection(job.node_names)}
             slurm.cancel_jobs(sorted(ended))
             self._jobs -= ended
             if not over:
@@ -306,13 +327,19 @@ class Ladder:
             if self._alone is not None and self.now() > nudged + NUDGE_S:
                 nudged = self.now()
                 self.say(f"slurm-operator has done nothing for {NUDGE_S:.0f} s, with {what} to come: a pod was touched")
-                _touch(self._alone, nudged)
+                by_hand.touch(self._alone, nudged)
+            trouble = self._trouble()
+            if self._fleet is not None and self._fleet.broken:
+                raise QualifyRefused(f"there are not {what}, and the ladder stops here.{trouble}")
             if self.now() > ends:
-                raise QualifyRefused(
-                    f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops and what it made is removed"
-                )
+                raise QualifyRefused(f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops here.{trouble}")
             self.sleep(LOOK_S)
         return found
+
+    def _trouble(self) -> str:
+        """Why no record comes or goes, as a sentence; empty where that is not known."""
+        said = "" if self._fleet is None else self._fleet.trouble
+        return f" The last look at pods and Slurm failed: {said}" if said else ""
 
     @contextmanager
     def _measured(self, name: str, count: int, connection: Connection | None = None) -> Iterator[Callable[..., Step]]:
@@ -324,7 +351,7 @@ class Ladder:
         ended: list[float] = []
 
         def step(*, seconds: float | None = None, **more: float | int | None) -> Step:
-            counted, after = self.updates.tally(), self.nodes.kube.requests_served()
+            counted, served = self.updates.tally(), between(before, self.nodes.kube.requests_served())
             if counted.throttled:
                 raise refusals.throttles(f"a request of the step {name} with {count} nodes")
             ours = counted.requests.total() > 0
@@ -335,7 +362,7 @@ class Ladder:
                 ended[0] if seconds is None else seconds,
                 kubernetes=counted.of(KUBERNETES) if ours else None,
                 slurmrestd=counted.of(SLURMRESTD) if ours else None,
-                served=after - before if before is not None and after is not None and after >= before else None,
+                served=served,
                 gates_mib=counted.gates_kib / 1024 if counted.gates_kib else None,
                 calls=known.calls - calls.calls if same and known and calls else None,
                 call_seconds=known.seconds - calls.seconds if same and known and calls else None,
@@ -346,47 +373,11 @@ class Ladder:
         ended.append(self.now() - began)
 
 
+def _own_jobs(jobs: Collection[Job]) -> list[Job]:
+    """The ladder's jobs that have or want a node, those that began again too."""
+    return [each for each in jobs if each.name == JOB and not {"RUNNING", "PENDING"}.isdisjoint(each.job_state)]
+
+
 def _calls(connection: Connection | None) -> RpcDiag | None:
     """What slurmctld has answered so far; None where no slurmctld is there."""
     return None if connection is None else connection.slurm.rpc_load()
-
-
-def _pods(connection: Connection) -> int:
-    return len(connection.kube.worker_pods(connection.reach.namespace))
-
-
-def _removed(connection: Connection) -> bool:
-    """Delete the pods that are left, as the fence lets a person do; whether there was none. The operator is refused pods
-    that it has not reported as drained, and waits for minutes then."""
-    kube, space = connection.kube, connection.reach.namespace
-    pods = kube.worker_pods(space)
-    for pod in pods:
-        with suppress(KubeConflict, KubeNotFound):  # changed or gone since: the next look has it
-            kube.annotate_pod(space, pod, {ANNOTATION_PERMIT: PERMIT_DELETE})
-            now = kube.pod(space, pod.name)
-            if now is not None and now.metadata.uid == pod.metadata.uid:
-                kube.delete_worker(space, now)
-    return not pods
-
-
-def _touch(connection: Connection, now: float) -> None:
-    """Change an annotation of one worker pod: slurm-operator looks at its NodeSet then, and not before."""
-    for pod in connection.kube.worker_pods(connection.reach.namespace)[:1]:
-        with suppress(KubeConflict, KubeNotFound):  # changed or gone: that made it look, too
-            connection.kube.annotate_pod(connection.reach.namespace, pod, {TOUCHED: f"{now:.0f}"})
-
-
-def _lower(connection: Connection, replicas: int) -> None:
-    """Fewer replicas as a person would write them, with the permission that the fence asks for, and without any gate."""
-    kube, space = connection.kube, connection.reach.namespace
-    for _ in range(10):
-        state = kube.nodeset(space, RESOURCE)
-        try:
-            permit = {ANNOTATION_PERMIT: permit_to_scale(replicas, state.metadata.generation)}
-            kube.set_replicas(space, kube.annotate_nodeset(space, state, permit), replicas)
-        except KubeConflict:  # the operator has written its status between
-            continue
-        return
-    raise SlinkyError(
-        f"NodeSet {space}/{RESOURCE}: it changes so often that its replicas could not be lowered to {replicas}"
-    )

@@ -55,7 +55,7 @@ class Rung:
 
     @property
     def lost(self) -> int:
-        """Jobs lost in gates' scale-ins; the operator's own are its own."""
+        """Jobs lost in all steps but the operator's own."""
         return sum(each.lost or 0 for each in self.steps if each.name != ALONE)
 
     @property

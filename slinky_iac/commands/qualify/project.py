@@ -2,7 +2,7 @@
 site's is written.
 
 All of it lies in one folder, :data:`FOLDER`, until the ladder's end: a later `slinky qualify --clean` finds what a run that
-was killed has left.
+was killed has left. :mod:`slinky_iac.commands.qualify.folder` says whose it is.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import quote
 
+from slinky_iac import safe_yaml
+from slinky_iac.commands.qualify.folder import Folder, Mark
 from slinky_iac.commands.qualify.settings import STACK
+from slinky_iac.config.reading.stack_file import SECTIONS, settings_elsewhere
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError, StateError
 from slinky_iac.kube import tally
@@ -28,8 +32,11 @@ FOLDER: Final = ".slinky-qualify"
 QUOTED_LINES: Final = 25
 GRACE_S: Final = 60.0
 """How long `pulumi` may take to end after its first signal."""
+_SITES: Final = "Pulumi.yaml"
 _OWN_STACKS: Final = re.compile(r"Pulumi\..+\.ya?ml")
-_LEFT_OUT: Final = frozenset({FOLDER, ".git"})
+_LEFT_OUT: Final = frozenset({FOLDER, ".git", _SITES})
+_ELSEWHERE: Final = ("backend", "stackConfigDir", "template")
+"""What a Pulumi.yaml says of where state and stacks' files are: a ladder has its own places."""
 
 
 class Project:
@@ -39,6 +46,7 @@ class Project:
         """``site``: the folder of the site's project, with its Pulumi.yaml."""
         self._site = site.resolve()
         self.folder = self._site / FOLDER
+        self.held = Folder(self.folder)
         self._here = self.folder / "project"
         self._log = self.folder / "pulumi.log"
         self._requests = self.folder / "requests.log"
@@ -47,17 +55,30 @@ class Project:
     @property
     def exists(self) -> bool:
         """A ladder has been here and has not been cleaned up."""
-        return self.folder.exists()
+        return self.held.exists
 
-    def make(self) -> None:
-        """Make the folder, its links and the stack. Raises :class:`ProjectError` where the site's folder isn't a project."""
-        if not (self._site / "Pulumi.yaml").is_file():
+    def require_program(self) -> None:
+        """Raises :class:`ProjectError` where the site's program isn't one that a ladder may run: it must build what the
+        stack's file says, else a ladder would build the site's own cluster."""
+        program = self._program()
+        runtime = program.get("runtime")
+        name = runtime.get("name") if isinstance(runtime, dict) else runtime
+        own = settings_elsewhere((), self._site)
+        if name != "python" or own:
+            what = "describes its cluster itself" if own else f"has the runtime {str(name)[:40]!r}"
             raise ProjectError(
-                f"{self._site} has no Pulumi.yaml, and a ladder runs a site's own program. Nothing was made. Run it in the"
-                " project's folder, or make one: `slinky new DIR`"
+                f"the program of {self._site} {what}, and a ladder runs it with other settings: only a program in Python"
+                " that calls hybrid_cluster() takes them from the stack's file. Nothing was made. Make a project beside it,"
+                " `slinky new DIR`, and run the ladder there"
             )
+
+    def make(self, mark: Mark) -> None:
+        """Make the folder, its links and the stack. Raises :class:`ProjectError` where the site's folder isn't a project, or
+        where the folder is there already: then it is left as it is."""
+        program = {key: value for key, value in self._program().items() if key not in _ELSEWHERE}
+        self.held.make(mark)
         try:
-            self._here.mkdir(parents=True, mode=0o700)
+            self._here.mkdir(mode=0o700)
             (self.folder / "state").mkdir(mode=0o700)
             passphrase = self.folder / "passphrase"
             passphrase.touch(mode=0o600)
@@ -65,8 +86,11 @@ class Project:
             for entry in self._site.iterdir():
                 if entry.name not in _LEFT_OUT and not _OWN_STACKS.fullmatch(entry.name):
                     (self._here / entry.name).symlink_to(entry)
+            (self._here / _SITES).write_text(json.dumps(self._adapted(program)), encoding="utf-8")
         except OSError as wrong:
-            raise ProjectError(f"{wrong.filename}: can't be written ({wrong.strerror}); no ladder began") from None
+            raise ProjectError(
+                f"{wrong.filename}: can't be written ({wrong.strerror}); no ladder began. Give this user room in it"
+            ) from None
         self._run("stack", "init", STACK)
 
     def write(self, settings: Mapping[str, object]) -> None:
@@ -101,12 +125,13 @@ class Project:
         return "\n".join([line for line in text.splitlines() if line.strip()][-QUOTED_LINES:])
 
     def stop(self, run: subprocess.Popen[bytes]) -> None:
-        """End an update in order, as Ctrl-C does: its gates give back what they have drained."""
+        """End an update in order, as Ctrl-C does: its gates give back what they have drained. Another Ctrl-C meanwhile, or
+        too long a time, ends it at once; it has ended in any case, for nothing may run beside what removes the rung."""
         if run.poll() is None:
-            os.killpg(run.pid, signal.SIGINT)
             try:
+                os.killpg(run.pid, signal.SIGINT)
                 run.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
+            except (subprocess.TimeoutExpired, KeyboardInterrupt):
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait()
 
@@ -117,14 +142,48 @@ class Project:
         return tally.read(lines)
 
     def remove(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the folder that this process has made or taken. Raises :class:`ProjectError` where something is left."""
+        if self.held.lock:  # first, for it says that the stack may have resources: without its passphrase none can be asked
+            self.file.unlink(missing_ok=True)
+        self.held.remove()
+
+    def _program(self) -> Mapping[Any, Any]:
+        """The site's Pulumi.yaml. Raises :class:`ProjectError`."""
+        file = self._site / _SITES
+        if not file.is_file():
+            raise ProjectError(
+                f"{self._site} has no Pulumi.yaml, and a ladder runs a site's own program. Nothing was made. Run it in the"
+                " project's folder, or make one: `slinky new DIR`"
+            )
+        try:
+            whole = safe_yaml.read(file.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, safe_yaml.NotYamlError):
+            whole = None
+        if not isinstance(whole, dict):
+            raise ProjectError(f"{file}: can't be read, or isn't a project's YAML. Nothing was made. See `pulumi preview`")
+        return whole
+
+    def _adapted(self, program: Mapping[Any, Any]) -> dict[Any, Any]:
+        """It without the project's own values of our sections, which would come to the rung's, and its virtual environment
+        found from the ladder's folder too."""
+        found = dict(program)
+        if isinstance(config := program.get("config"), dict):
+            found["config"] = {key: value for key, value in config.items() if str(key).rpartition(":")[2] not in SECTIONS}
+        runtime = given if isinstance(given := program.get("runtime"), dict) else {}
+        options = runtime.get("options")
+        if isinstance(options, dict) and ".." in Path(str(options.get("virtualenv"))).parts:
+            place = str(self._site / options["virtualenv"])
+            found["runtime"] = {**runtime, "options": {**options, "virtualenv": place}}
+        return found
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name != "PULUMI_CONFIG_PASSPHRASE"}
+        if paths := kept.get("KUBECONFIG"):  # pulumi runs in another folder than this process
+            found = (path if path[:1] in ("", "~") else str(Path(path).absolute()) for path in paths.split(":"))
+            kept["KUBECONFIG"] = ":".join(found)
         return {
             **kept,
-            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_BACKEND_URL": f"file://{quote(str(self.folder / 'state'))}",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.folder / "passphrase"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             tally.FILE: str(self._requests),
@@ -133,8 +192,8 @@ class Project:
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         command = ["pulumi", *arguments, "--non-interactive", "--stack", STACK]
         try:
-            with self._log.open("wb") as log:
-                return subprocess.Popen(
+            with self._log.open("wb") as log, _later() as came:
+                run = subprocess.Popen(
                     command,
                     cwd=self._here,
                     env=self._environment(),
@@ -142,9 +201,15 @@ class Project:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Ctrl-C goes to this program, which ends the update in order
+                    pass_fds=self.held.lock,
                 )
         except OSError as wrong:
             raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
+        self.held.runs(run.pid)
+        if came:
+            self.stop(run)
+            raise KeyboardInterrupt
+        return run
 
     def _run(self, *arguments: str, check: bool = True) -> None:
         named = arguments if arguments[:2] == ("stack", "init") else (*arguments, "--stack", STACK)
@@ -162,3 +227,18 @@ class Project:
             raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
         if check and done.returncode:
             raise StateError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()[-1500:]}")
+
+
+@contextmanager
+def _later() -> Iterator[list[int]]:
+    """Signals that end this process in order only come to ``came`` inside of ``with``: a process that has begun meanwhile
+    would have no owner that ends it."""
+    came: list[int] = []
+    ends = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
+    for each in ends:
+        signal.signal(each, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        for each in ends:
+            signal.signal(each, signal.default_int_handler)

@@ -18,6 +18,8 @@ LABEL: Final = "slinky-iac/qualify"
 RUN: Final = "ladder"
 """Its value."""
 SELECTOR: Final = f"{LABEL}={RUN}"
+BY: Final = "slinky-iac/qualify-by"
+"""Annotation of each of them: which ladder made it."""
 SPARE: Final = 64
 """MaxNodeCount beyond the rung."""
 DEADLINE: Final = "30m"
@@ -25,6 +27,8 @@ REGISTER: Final = "15m"
 _KEPT: Final = ("images", "slurmVersion", *registry.unguarded({}).get("cluster", {}))
 """What a site's ``cluster`` keeps: all of it that a guard goes by, too."""
 _OUTSIDE: Final = "external"
+_BROUGHT: Final = {"install": True, "installCrds": True, "protectCrds": False}
+"""Where no operator is, the rung brings all of it, also where the site's stack leaves it to others."""
 
 
 def settings(base: Mapping[str, Any], nodes: int, *, operator_there: bool, context: str | None) -> dict[str, object]:
@@ -42,7 +46,7 @@ def settings(base: Mapping[str, Any], nodes: int, *, operator_there: bool, conte
             "resourceName": CLUSTER,
             "maxNodeCount": nodes + SPARE,
         },
-        "operator": operator | ({"install": False} if operator_there else {"protectCrds": False}),
+        "operator": operator | ({"install": False} if operator_there else _BROUGHT),
         "keys": {"source": "generated", "protect": False},
         "controller": inside | {"persistence": {"enabled": False}},
         "accounting": {"enabled": False},

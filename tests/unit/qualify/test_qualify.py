@@ -17,13 +17,14 @@ from slinky_iac.cluster_access import reach
 from slinky_iac.commands.qualify import fleet, settings
 from slinky_iac.commands.qualify.cli import _sizes, _values
 from slinky_iac.commands.qualify.cluster import Nodes
-from slinky_iac.commands.qualify.ladder import NUDGE_S, OPERATORS_BATCH, Ladder, lost
+from slinky_iac.commands.qualify.folder import Mark
+from slinky_iac.commands.qualify.ladder import JOB, NUDGE_S, OPERATORS_BATCH, Ladder, lost
 from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused
 from slinky_iac.kube import tally
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, served
+from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, Served, between, served
 from slinky_iac.kube.wire import Clock, Retry
 from tests.made.jobs import job
 from tests.made.kubernetes import kube_access
@@ -33,6 +34,7 @@ from tests.made.wire import read as made_read
 from tests.unit.slurmrest.fake import FakeSlurm
 
 Json = dict[str, Any]
+CLEAN = "`slinky qualify --clean --config Pulumi.prod.yaml`"
 ACCESS = kube_access(token="a-secret-bearer-token")
 BASE: Json = {
     "cluster": {"name": "prod", "namespace": "slurm", "images": {"slurmd": "site/slurmd:1"}, "resourceName": "prod"},
@@ -53,18 +55,30 @@ class Cluster:
         self.namespaces: set[str] = set()
         self.refuse = 0
         """A status for every POST."""
+        self.ending = False
+        """Whether namespaces are being deleted."""
+        self.every: httpx.Response | None = None
+        """The answer to all."""
+        self.no: tuple[str, str, int] | None = None
+        """A method, what the path ends with, and the status that it gets."""
         self.deleted: list[str] = []
         self.now = 0.0
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         path, method = request.url.path, request.method
-        if method != "GET":
-            return self.write(request, method, path)
+        if self.every is not None:
+            return self.every
+        if self.no is not None and method == self.no[0] and path.endswith(self.no[1]):
+            return missing(self.no[2])
+        return self.read_one(request, path) if method == "GET" else self.write(request, method, path)
+
+    def read_one(self, request: httpx.Request, path: str) -> httpx.Response:
         if path.endswith("/controllers") and self.controllers is not None:
             items = [{"metadata": meta(name) | {"namespace": space}, "spec": {}} for space, name in self.controllers]
             return httpx.Response(200, json={"items": items})
         if path.startswith("/api/v1/namespaces/") and path.rpartition("/")[2] in self.namespaces:
-            return httpx.Response(200, json={"metadata": {"name": path.rpartition("/")[2], "uid": "u"}})
+            ending = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if self.ending else {}
+            return httpx.Response(200, json={"metadata": {"name": path.rpartition("/")[2], "uid": "u", **ending}})
         if path == "/api/v1/nodes":
             wanted = dict(part.split("=") for part in request.url.params.get("labelSelector", "").split(",") if part)
             found = [each for each in self.nodes.values() if wanted.items() <= each["metadata"].get("labels", {}).items()]
@@ -90,12 +104,11 @@ class Cluster:
     def read(self) -> float:
         return self.now
 
-    def fleet(self) -> Nodes:
+    def fleet(self, ladder: str = "one") -> Nodes:
         clock = Clock(sleep=self.sleep, monotonic=self.read)
         transport = KubeTransport(ACCESS, clock=clock, connect=lambda tls: httpx.MockTransport(self.handle))
-        return Nodes(
-            FakeNodesClient(ACCESS, clock=clock, retry=Retry(tries=1), transport=transport), sleep=self.sleep, now=self.read
-        )
+        kube = FakeNodesClient(ACCESS, clock=clock, retry=Retry(tries=1), transport=transport)
+        return Nodes(kube, ladder, sleep=self.sleep, now=self.read)
 
 
 def missing(code: int) -> httpx.Response:
@@ -116,12 +129,12 @@ def test_a_cluster_with_a_slurm_in_it_is_refused_unless_told() -> None:
     cluster = Cluster()
     cluster.controllers = [("slurm", "prod")]
     with pytest.raises(QualifyRefused, match=r"Controller slurm/prod.* Nothing was made.*--beside-slurm"):
-        cluster.fleet().check(beside_slurm=False, left=[])
-    assert cluster.fleet().check(beside_slurm=True, left=[]), "the operator is there"
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
+    assert cluster.fleet().check(beside_slurm=True, folder="", clean=CLEAN), "the operator is there"
 
 
 def test_the_operators_absence_is_seen() -> None:
-    assert not Cluster().fleet().check(beside_slurm=False, left=[])
+    assert not Cluster().fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_a_cluster_without_a_real_node_is_too_small() -> None:
@@ -129,51 +142,49 @@ def test_a_cluster_without_a_real_node_is_too_small() -> None:
     taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
     cluster.nodes["real-1"]["spec"] = {"taints": [taint]}
     with pytest.raises(QualifyRefused, match=r"this cluster has no ready node.*Add one node"):
-        cluster.fleet().check(beside_slurm=False, left=[])
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_what_an_earlier_ladder_left_is_named_with_the_command_that_removes_it() -> None:
     cluster = Cluster()
     cluster.fleet().make(3)
-    with pytest.raises(QualifyRefused, match=r"folder x, 3 Kubernetes nodes with label .*`slinky qualify --clean`"):
-        cluster.fleet().check(beside_slurm=False, left=["folder x"])
+    with pytest.raises(
+        QualifyRefused, match=r"folder x, 3 Kubernetes nodes with label .*Run `slinky qualify --clean --conf"
+    ):
+        cluster.fleet().check(beside_slurm=False, folder="folder x", clean=CLEAN)
 
 
 def test_a_namespace_of_the_ladders_name_that_it_did_not_make_is_refused() -> None:
     cluster = Cluster()
     cluster.namespaces = {settings.NAMESPACE}
     with pytest.raises(QualifyRefused, match=r"namespace slinky-qualify is there"):
-        cluster.fleet().check(beside_slurm=False, left=[])
+        cluster.fleet().check(beside_slurm=False, folder="", clean=CLEAN)
 
 
 def test_without_kwok_the_ladder_stops_and_says_how_to_get_it() -> None:
     cluster = Cluster(kwok=False)
     nodes = cluster.fleet()
-    with pytest.raises(QualifyRefused, match=r"no kwok answers: of 3 .*Install kwok \(https"):
+    with pytest.raises(QualifyRefused, match=r"no kwok answers: none of 3 .*Install kwok \(https"):
         nodes.make(3)
     nodes.remove()
     assert set(cluster.nodes) == {"real-1"}
 
 
-def test_an_api_server_that_throttles_is_refused() -> None:
-    cluster = Cluster()
-    cluster.refuse = 429
-    with pytest.raises(QualifyRefused, match=r"throttles this user.*HTTP 429.*FlowSchema"):
-        cluster.fleet().make(3)
-
-
 def test_a_folder_without_a_project_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     project = Project(tmp_path)
     with pytest.raises(ProjectError, match=r"has no Pulumi\.yaml.*slinky new DIR"):
-        project.make()
+        project.make(Mark("one"))
     assert not project.exists
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "36,x", "1", "144,36", "36,36", "20000"])
+@pytest.mark.parametrize(
+    "text", ["", "36,x", "1", "0", "-4", "144,36", "36,36", "20000", "3_6", "٣٦", "36,,144", "9" * 9999]
+)
 def test_sizes_that_are_no_ladder_are_refused(text: str) -> None:
-    with pytest.raises(Exception, match="sizes are whole numbers from 2 to"):
+    with pytest.raises(Exception, match="sizes are whole numbers from 2 to") as refused:
         _sizes(text)
+    assert len(str(refused.value)) < 200
 
 
 # -- what it makes --------------------------------------------------------------------------------------------------------
@@ -185,7 +196,7 @@ def test_fake_nodes_keep_other_pods_away_and_only_they_are_removed() -> None:
     nodes.make(2)
     nodes.make(4)
     (one,) = (each for name, each in cluster.nodes.items() if name == "slinky-qualify-3")
-    assert one["metadata"]["annotations"] == {ANNOTATION: "fake"}
+    assert one["metadata"]["annotations"] == {ANNOTATION: "fake", settings.BY: "one"}
     assert one["spec"]["taints"] == [{"key": ANNOTATION, "value": "fake", "effect": "NoSchedule"}]
     assert nodes.remove() == 4
     assert cluster.deleted == list(settings.node_names(4))
@@ -210,7 +221,7 @@ def test_a_rungs_stack_is_a_cluster_of_its_own_and_sound() -> None:
 
 def test_without_an_operator_the_rung_brings_its_own_and_takes_its_crds_along() -> None:
     found = settings.settings(BASE, 4, operator_there=False, context=None)
-    assert found["operator"] == {"version": "1.2.1", "protectCrds": False}
+    assert found["operator"] == {"version": "1.2.1", "install": True, "installCrds": True, "protectCrds": False}
     assert "kubernetes" not in found
 
 
@@ -317,7 +328,7 @@ class Batches:
         )
 
     def jobs(self) -> Any:
-        return SimpleNamespace(jobs=[job(int(name[5:]) + 1, nodes=name) for name in self.left])
+        return SimpleNamespace(jobs=[job(int(name[5:]) + 1, nodes=name, name=JOB) for name in self.left])
 
     def cancel_jobs(self, ids: list[int]) -> None:
         self.ended += ids
@@ -338,6 +349,69 @@ def test_an_operator_that_drains_in_batches_gets_the_end_of_their_jobs() -> None
     assert ended.lost == 0
     assert waits == [], "it waits for no more than the operator drains"
     midway.assert_called_once_with()
+
+
+class Restless:
+    """slurmctld: node by node is drained; some jobs ended or began again before anyone ended them."""
+
+    def __init__(self, ended: set[int], again: set[int]) -> None:
+        self.gone, self.again, self.left = ended, again, [1, 2, 3, 4]
+
+    def nodes(self, *, allow_none: bool) -> Any:
+        assert allow_none
+        states = {each: f"IDLE+EXTERNAL{'+DRAIN' * (each == min(self.left))}" for each in self.left}
+        return SimpleNamespace(
+            nodes=[node(f"fake-{each}", state, active_features=["fake"]) for each, state in states.items()]
+        )
+
+    def jobs(self) -> Any:
+        state = {each: "COMPLETED" if each in self.gone else "RUNNING" for each in range(1, 5)}
+        return SimpleNamespace(
+            jobs=[
+                job(each, nodes=f"fake-{each}", state=state[each], name=JOB, restart_cnt=int(each in self.again))
+                for each in range(1, 5)
+            ]
+        )
+
+    def cancel_jobs(self, ids: list[int]) -> None:
+        assert not self.gone.intersection(ids)
+        self.gone |= set(ids)
+        self.left.remove(min(self.left))
+
+
+def test_a_lost_job_counts_once_and_one_that_began_again_is_ended_too() -> None:
+    """The gate of a rollout looks at the jobs once a batch: the same loss is no loss of each of them."""
+    slurm = Restless(ended={3}, again={2})
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: 0.0, sleep=Mock())
+    ladder._jobs = {1, 2, 3, 4}
+    connection = cast("Connection", SimpleNamespace(slurm=slurm))
+    ended = ladder._end_jobs_of_drained(GATE, 4, connection, 4, None, at_once=1)
+    assert ended.lost == 2
+    assert slurm.gone == {1, 2, 3, 4}
+    assert ladder.account(slurm.jobs().jobs) == 0, "and not in the next step again, which another is to blame for"
+
+
+def test_a_wait_for_what_cant_come_says_why() -> None:
+    waits: list[float] = [0.0]
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: sum(waits), sleep=waits.append)
+    ladder._fleet = fleet.Fleet(Mock())
+    ladder._fleet.trouble = "status of pod a: HTTP 403"
+    with pytest.raises(QualifyRefused, match=r"there are not 4 nodes.*last look at pods and Slurm failed: status of pod a"):
+        ladder._await("4 nodes", lambda: False)
+    ladder._fleet.broken = True
+    waits.clear()
+    with pytest.raises(QualifyRefused, match="there are not 4 nodes, and the ladder stops here"):
+        ladder._await("4 nodes", lambda: False)
+    assert waits == []
+
+
+def test_kwok_that_keeps_some_nodes_is_not_said_to_be_missing() -> None:
+    cluster = Cluster()
+    nodes = cluster.fleet()
+    nodes.make(2)
+    cluster.kwok = False
+    with pytest.raises(QualifyRefused, match="kwok is too slow, or stopped: 2 of 3 Kubernetes nodes"):
+        nodes.make(3)
 
 
 # -- what it reports ------------------------------------------------------------------------------------------------------
@@ -381,14 +455,25 @@ def test_the_tally_is_of_whole_lines() -> None:
 def test_the_api_servers_own_count_is_summed() -> None:
     rows = [
         "# TYPE x",
+        "process_start_time_seconds 1.7e+09",
         'apiserver_request_total{code="200"} 12',
         'apiserver_request_total{code="201"} 3e+00',
         "other{} 9",
         "",
     ]
     text = "\n".join(rows).encode()
-    assert served(text) == 15
+    assert served(text) == Served(15, 1.7e9)
     assert served(b"nothing here\n") is None
+    assert served(b"process_start_time_seconds 1\n" + b'apiserver_request_total{code="200"} 1e999\n') is None
+    assert served(b"process_start_time_seconds 1\n" + b'apiserver_request_total{code="200"} e+.\n') is None
+
+
+def test_only_the_same_api_server_counts_on() -> None:
+    """Behind one address there may be several, and each counts its own."""
+    assert between(Served(15, 1.0), Served(40, 1.0)) == 25
+    assert between(Served(15, 1.0), Served(40, 2.0)) is None
+    assert between(Served(15, 1.0), Served(14, 1.0)) is None
+    assert between(None, Served(14, 1.0)) is None
 
 
 def test_the_table_has_the_operator_beside_the_gate_and_its_losses_are_its_own() -> None:
