@@ -20,6 +20,7 @@ from tests.stacks import ROOT
 PAGE: Final = EVIDENCE / "performance.md"
 OLD: Final = "old"
 AS_IT_IS: Final = "as it is"
+_SIZED: Final = re.compile(r"(\d[\d,]*)(?:, [a-z].*)?")
 BLOCK: Final = re.compile(r"(<!-- figures: (?P<table>[\w ,-]+) \| (?P<head>[^|>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 """A table of the page: its name in the ledger, and the head of its first column."""
 
@@ -109,7 +110,8 @@ def table(name: str, head: str, figures: Sequence[Figure], marked: Mapping[str, 
     if not mine:
         return "No figure is on record.\n"
     columns = list(dict.fromkeys(each.column for each in mine))
-    rows = sorted(dict.fromkeys(each.row for each in mine), key=_size)
+    last = {each.row: number for number, each in enumerate(figures) if each.table == name}
+    rows = sorted(last, key=lambda row: (_size(row), last[row]))
     lines = [f"| {head} | {' | '.join(columns)} | Measured (UTC) | Commit | On | Code |"]
     lines.append("|" + "---|" * (len(columns) + 5))
     for row in rows:
@@ -122,9 +124,9 @@ def table(name: str, head: str, figures: Sequence[Figure], marked: Mapping[str, 
 
 
 def _size(row: str) -> int:
-    """A row that is a number comes by its size; others as they came."""
-    text = row.replace(",", "")
-    return int(text) if text.isdigit() else 0
+    """A row that is a number, or a number and a step, comes by its size; those of one size as they came at last."""
+    match = _SIZED.fullmatch(row)
+    return int(match[1].replace(",", "")) if match else 0
 
 
 def told(each: Figure | Measured) -> str:

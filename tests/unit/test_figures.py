@@ -58,6 +58,12 @@ def test_rows_that_are_numbers_come_by_their_size() -> None:
     assert re.findall(r"(?m)^\| ([\w,]+) \| 0", made) == ["other", "200", "1,000", "50,000"]
 
 
+def test_steps_of_a_size_stand_together_as_they_were_run_at_last() -> None:
+    rows = ("36, gate", "144, gate", "36, fill", "36, gate", "144, fill", "2 of 10, all")
+    made = figures.page(PAGE, [replace(FIGURE, row=row) for row in rows], {})
+    assert re.findall(r"(?m)^\| ([\w, ]+) \| 0", made) == ["2 of 10, all", "36, fill", "36, gate", "144, gate", "144, fill"]
+
+
 def test_a_figure_whose_code_has_changed_since_makes_its_row_old() -> None:
     current = replace(FIGURE, code=digest(covered(BENCH)))
     assert figures.marks([current]) == {"planning: half": "as it is"}
