@@ -2,7 +2,7 @@
 
 All of it is written for programs in Go: Helm's values, kubeconfigs, stacks' files. So texts such as ``12:30:00`` and dates
 are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers. Helm and kubectl read YAML 1.1,
-to which ``yes``, ``OFF`` and ``n`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:mod:`.pulumi_yaml`).
+to which ``yes`` and ``OFF`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:mod:`.pulumi_yaml`).
 
 PyYAML takes a time that grows with the square of the nesting of brackets, and its errors quote the text: a tag such as
 !!bool before a token raises whatever it likes, with the token in it. It bounds no aliases, where Go's libraries do.
@@ -61,10 +61,7 @@ class GoLoader(yaml.SafeLoader):
 
 
 class Loader(GoLoader):
-    """YAML as Go's libraries have it. ``y`` and ``n``, which PyYAML has as texts, are truth values to them (go-yaml's
-    ``resolve.go``; run with Helm 3 and 4)."""
-
-    bool_values: ClassVar[dict[str, bool]] = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+    """YAML as Go's libraries have it."""
 
 
 _BY_FORM: Final = {f"tag:yaml.org,2002:{kind}" for kind in ("timestamp", "int", "float")}
@@ -73,7 +70,6 @@ Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in known if tag not in _BY_FORM]
     for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
 Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+)$"), list("-+0123456789")
 )
@@ -84,6 +80,15 @@ Loader.add_implicit_resolver(
     ),
     list("-+0123456789."),
 )
+
+
+class HelmLoader(Loader):
+    """Helm's values: ``y`` and ``n`` are truth values in them (go-yaml's ``resolve.go``; run with Helm 3 and 4)."""
+
+    bool_values: ClassVar[dict[str, bool]] = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+
+
+HelmLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), list("yYnN"))
 
 
 def read(text: str, loader: type[yaml.SafeLoader] = Loader) -> object:

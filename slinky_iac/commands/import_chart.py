@@ -245,7 +245,7 @@ def _given(file: str) -> Given:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "isn't UTF-8"
         raise ProjectError(f"{file} can't be read: {why}. Nothing was written") from None
     try:
-        found = safe_yaml.read(text)
+        found = safe_yaml.read(text, safe_yaml.HelmLoader)
     except safe_yaml.NotYamlError as wrong:
         if wrong.why:
             raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None

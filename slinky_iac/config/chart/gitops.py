@@ -133,7 +133,7 @@ def _of_sources(spec: Mapping[str, Any], kind: str) -> Iterator[tuple[Mapping[st
             yield source, mapping(helm["valuesObject"])
         elif isinstance(text, str):
             try:
-                yield source, mapping(safe_yaml.read(text))
+                yield source, mapping(safe_yaml.read(text, safe_yaml.HelmLoader))
             except safe_yaml.NotYamlError as wrong:
                 raise ValueError(f"helm.values {wrong}") from None
 

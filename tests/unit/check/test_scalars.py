@@ -86,9 +86,13 @@ def test_a_text_that_is_written_is_a_text_to_pulumi(text: str) -> None:
 )
 def test_a_truth_value_of_helms_is_one(written: str, value: bool) -> None:
     """`helm template` 3 and 4 of a chart that prints it: to Pulumi these are texts."""
-    assert safe_yaml.read(f"enabled: {written}") == {"enabled": value}
-    assert safe_yaml.read(f"enabled: '{written}'") == {"enabled": written}
+    assert safe_yaml.read(f"enabled: {written}", safe_yaml.HelmLoader) == {"enabled": value}
+    assert safe_yaml.read(f"enabled: '{written}'", safe_yaml.HelmLoader) == {"enabled": written}
 
 
 def test_a_word_that_begins_as_a_truth_value_is_a_text() -> None:
-    assert safe_yaml.read("a: ye\nb: nn\nc: y n") == {"a": "ye", "b": "nn", "c": "y n"}
+    assert safe_yaml.read("a: ye\nb: nn\nc: y n", safe_yaml.HelmLoader) == {"a": "ye", "b": "nn", "c": "y n"}
+
+
+def test_dimensions_of_a_torus_are_texts_in_what_slurm_reads() -> None:
+    assert safe_yaml.read("{x: 2, y: 2, z: 1}") == {"x": 2, "y": 2, "z": 1}
