@@ -94,8 +94,8 @@ class Fleet:
     def _run(self) -> None:
         try:
             self._keep_all()
-        except Exception as error:  # the ladder would wait for half an hour for what can't come any more
-            self.trouble, self.broken = f"{type(error).__name__}, a fault of this program", True
+        except Exception:  # the ladder would wait for half an hour for what can't come any more
+            self.trouble, self.broken = "a fault of this program, with its traceback above", True
             raise
 
     def _keep_all(self) -> None:
