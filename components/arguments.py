@@ -21,7 +21,7 @@ from slinky_iac.text import closest, listed
 
 from .connection import described
 from .inputs import Address
-from .plain_data import in_python, is_of_output
+from .plain_data import in_python, is_of_output, of_resource
 from .takes import holding
 
 _HERE: Final = Path(__file__).parent
@@ -69,8 +69,11 @@ def require_name(kind: str, name: object) -> None:
         raise refuse(kind, (f"name: is an f-string of an Output. {_AT_ONCE}: give it as text",))
 
 
-def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
-    """Raises :class:`StackRefused` for options that a component takes, and that have no effect on what is in it."""
+def require_options(what: str, opts: object) -> None:
+    """Raises :class:`StackRefused` for what isn't Pulumi's options, and for those that have no effect on what is in it."""
+    if not isinstance(opts, pulumi.ResourceOptions | None):
+        way = "opts=pulumi.ResourceOptions(depends_on=…)"
+        raise refuse(what, (f"opts: takes pulumi.ResourceOptions(…), got {_got(opts)}: {way}",))
     given = [] if opts is None else [name for name in _WITHOUT_EFFECT if getattr(opts, name, None)]
     if given:
         raise refuse(
@@ -114,7 +117,9 @@ def given_twice(more: Mapping[str, object], parts: Mapping[str, object]) -> list
     ]
 
 
-_SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*)")
+_SUGGESTED: Final = re.compile(
+    r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*|it is `[\w.-]+`)"
+)
 
 
 _NO_OPTIONS: Final = frozenset({"self", "id", "urn", "version"})
@@ -238,7 +243,8 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
         way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
-        faults = [at(short).error(f"takes a host, got {_got(host)}{way}")]
+        got = f"takes a host, got {_got(host)}{way}"
+        faults = [at(short).error(of_resource(host, "a host") if isinstance(host, pulumi.Resource) else got)]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'
