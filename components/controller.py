@@ -23,7 +23,7 @@ from .ways import asks, way_of
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerArgs:
-    """``jwt_key_fingerprint``: an annotation of the Controller (names.ANNOTATION_JWT_KEY): a changed key changes it, and wakes the operator."""
+    """``jwt_key_fingerprint``: an annotation of the Controller, by which a changed key wakes the operator."""
 
     config: StackConfig
     jwt_key_fingerprint: pulumi.Output[str] | None = None
