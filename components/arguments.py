@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pulumi
 
+from slinky_iac import safe_yaml
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.findings import Finding, at
@@ -176,13 +177,14 @@ def in_snake_case(fault: str) -> str:
 
 
 def _line_in_python(found: re.Match[str]) -> str:
-    text = found["value"]
-    try:
-        value = json.loads(text)
-    except ValueError:
-        if text[0] in "[{":
+    text, value = found["value"], found["value"]
+    if text[0] in '"[{':
+        try:
+            value = safe_yaml.read(text)
+        except safe_yaml.NotYamlError:
             return found[0]
-        value = text
+    if "…" in text:  # what is left out is a person's to write, in a program as in a file
+        return found[0]
     return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
 
 
@@ -191,7 +193,7 @@ def _literal(value: object) -> str:
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _names_in_python(fault: str) -> str:

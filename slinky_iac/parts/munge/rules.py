@@ -89,8 +89,8 @@ def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
         yield at("keys.auth").error(
             "auth/munge: no NodeSet, login set or slurmctld of Slinky can be of a cluster with munge. Their pods start with"
             " slurm.key and without munged, and slurmctld's slurm.conf has AuthType=auth/slurm. Clients can be of it: leave"
-            " nodesets and logins out, and set controller.external. This stack then makes what your own login and Jupyter pods"
-            f" need. {MOVE}"
+            " nodesets and logins out, and set controller.external. This stack then makes what login and Jupyter pods of"
+            f" your own need. {MOVE}"
         )
     if config.slurmdbd.pods:
         yield at("accounting").error(

@@ -200,6 +200,21 @@ def test_options_that_are_no_resource_options_are_refused_with_what_to_write() -
     assert sentence in refused(lambda: NodeSet("cpu", cluster=cluster, replicas=1, opts=opts))
 
 
+@pytest.mark.parametrize(
+    ("nodeset", "sentence"),
+    [
+        ({"env": ["A=b"]}, 'write, for example, "env": {"NAME": "name"}'),
+        ({"pod": {"labels": ["a=b"]}}, 'write, for example, "labels": {"NAME": "name"}'),
+        (
+            {"pod": {"tolerations": {"key": "a"}}},
+            '"tolerations": [{"key": "example.org/slurm", "operator": "Exists", "effect": "NoSchedule"}]',
+        ),
+    ],
+)
+def test_a_mapping_that_a_program_is_to_write_is_python(nodeset: Any, sentence: str) -> None:
+    assert sentence in said_of({"replicas": 1, **nodeset})
+
+
 def test_a_word_that_is_a_setting_elsewhere_is_named_in_snake_case() -> None:
     assert "it is `nodesets.cpu.update_strategy.max_unavailable`" in said_of({"replicas": 1, "max_unavailable": 1})
     assert "it is `nodesets.cpu.updateStrategy.maxUnavailable`" in said_of({"replicas": 1, "maxUnavailable": 1})
