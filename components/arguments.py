@@ -166,7 +166,7 @@ def _instead(name: str, known: Sequence[str]) -> str:
 
 _YAML: Final = re.compile(
     r"(?P<lead>quote it: |write |write, for example, |for example )"
-    r"(?P<name>[a-z][A-Za-z]*): (?P<value>\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[\w./-]+)"
+    r"(?P<name>[a-z][A-Za-z]*): (?P<value>\"[^\"]*\"|\[[^\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\}|[\w./-]+)"
 )
 """A line of a stack's file that a fault says to write."""
 
@@ -178,13 +178,13 @@ def in_snake_case(fault: str) -> str:
 
 def _line_in_python(found: re.Match[str]) -> str:
     text, value = found["value"], found["value"]
-    if text[0] in '"[{':
-        try:
-            value = safe_yaml.read(text)
-        except safe_yaml.NotYamlError:
-            return found[0]
     if "…" in text:  # what is left out is a person's to write, in a program as in a file
         return found[0]
+    try:
+        value = safe_yaml.read(text) if text[0] in "[{" else json.loads(text)
+    except ValueError:
+        if text[0] in "[{":
+            return found[0]
     return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
 
 

@@ -18,7 +18,7 @@ from slinky_iac.config.leaked import given_again
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.reading.levels import MARKERS, elsewhere, in_camel_case, meant_by, siblings
 from slinky_iac.config.reading.mistakes import nested, of_pods, requested, unknown, wrong_value
-from slinky_iac.config.reading.pasted import of_text, parameter
+from slinky_iac.config.reading.pasted import items_of, of_text, parameter
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
 from slinky_iac.config.slurm.node_gres import with_gres_conf
@@ -222,19 +222,19 @@ def _of_type(invalid: ErrorDetails, where: str) -> Finding:
     else:
         got = _got(where, value)
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
-    one = kind == "tuple_type" and isinstance(value, str) and ": write " in got  # one item of a list, without its brackets
+    items = items_of(where, value) if kind == "tuple_type" else []
     return at(where).error(
         _KINDS.get(kind, "has the wrong type or form") + got,
         paste or _empty_nodeset(location, value),
-        nested(location, [value]) or None if one else None,
+        nested(location, items) or None if items else None,
     )
 
 
 def _instead(location: tuple[int | str, ...], kind: str, value: object) -> str:
     """What to write where a list or a mapping is meant."""
     where, parts = _path(location), _bare(location)
-    if kind == "tuple_type" and isinstance(value, str) and not hidden(where) and name_of(value) == value:
-        return f": write {parts[-1]}: [{value}]" if value.replace("-", "").isalnum() else ""
+    if kind == "tuple_type" and (items := items_of(where, value)):
+        return f": write {parts[-1]}: [{', '.join(items)}]"
     if isinstance(value, bool) and "enabled" in siblings((*parts, "")):
         return f": write {parts[-1]}: {{enabled: {_yaml(value)}}}"
     right = such_as(parts)

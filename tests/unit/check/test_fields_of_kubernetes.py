@@ -59,6 +59,13 @@ def test_a_field_of_kubernetes_that_no_piece_takes_is_named_whole() -> None:
     assert found.startswith("18: nodesets.cpu.minReadySeconds: is not a setting; allowed here: ")
 
 
+def test_names_with_commas_are_a_list_and_another_text_gets_an_example() -> None:
+    (found,) = said(CPU, f"{CPU}      features: a,b-1\n")
+    assert found.endswith("nodesets.cpu.features: must be a list, got a text: write features: [a, b-1]")
+    (found,) = said(CPU, f"{CPU}      features: a;b\n")
+    assert "nodesets.cpu.features: must be a list, got a text: write, for example, features: [" in found
+
+
 def test_a_truth_value_is_what_switches_a_part_off() -> None:
     (found,) = said(CPU, f"{CPU}      partition: false\n")
     assert "write partition: {enabled: false}" in found
