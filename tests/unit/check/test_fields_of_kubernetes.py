@@ -66,6 +66,16 @@ def test_names_with_commas_are_a_list_and_another_text_gets_an_example() -> None
     assert "nodesets.cpu.features: must be a list, got a text: write, for example, features: [" in found
 
 
+def test_examples_of_keys_and_variables_are_such_as_people_write() -> None:
+    (found,) = said(CPU, f"{CPU}      env: [A]\n")
+    assert 'write, for example, env: {OMP_NUM_THREADS: "8"}' in found
+    login = "  slinky-iac:logins:\n    main: {replicas: 1, rootAuthorizedKeys: [a]}\n"
+    (found,) = [each for each in said("  slinky-iac:nodesets:\n", f"{login}  slinky-iac:nodesets:\n") if "rootAuth" in each]
+    assert (
+        "rootAuthorizedKeys: must be a text, got a list: write, for example, rootAuthorizedKeys: ssh-ed25519 AAAA" in found
+    )
+
+
 def test_a_truth_value_is_what_switches_a_part_off() -> None:
     (found,) = said(CPU, f"{CPU}      partition: false\n")
     assert "write partition: {enabled: false}" in found

@@ -206,7 +206,7 @@ def test_options_that_are_no_resource_options_are_refused_with_what_to_write() -
         ({"replicas": None}, 'for example "replicas": 2, or leave it out'),
         ({"partition": "long"}, 'example, "partition": {"config": {"MaxTime": "2-00:00:00", "OverSubscribe": "EXCLUSIVE"}}'),
         ({"features": "a,b-1"}, 'must be a list, got a text: write "features": ["a", "b-1"]'),
-        ({"env": ["A=b"]}, 'write, for example, "env": {"NAME": "name"}'),
+        ({"env": ["A=b"]}, 'write, for example, "env": {"OMP_NUM_THREADS": "8"}'),
         ({"pod": {"labels": ["a=b"]}}, 'write, for example, "labels": {"NAME": "name"}'),
         (
             {"pod": {"tolerations": {"key": "a"}}},
