@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pulumi
 
+from slinky_iac import safe_yaml
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.findings import Finding, at
@@ -21,7 +22,7 @@ from slinky_iac.text import closest, listed
 
 from .connection import described
 from .inputs import Address
-from .plain_data import in_python, is_of_output
+from .plain_data import in_python, is_of_output, of_resource
 from .takes import holding
 
 _HERE: Final = Path(__file__).parent
@@ -69,8 +70,11 @@ def require_name(kind: str, name: object) -> None:
         raise refuse(kind, (f"name: is an f-string of an Output. {_AT_ONCE}: give it as text",))
 
 
-def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
-    """Raises :class:`StackRefused` for options that a component takes, and that have no effect on what is in it."""
+def require_options(what: str, opts: object) -> None:
+    """Raises :class:`StackRefused` for what isn't Pulumi's options, and for those that have no effect on what is in it."""
+    if not isinstance(opts, pulumi.ResourceOptions | None):
+        way = "opts=pulumi.ResourceOptions(depends_on=…)"
+        raise refuse(what, (f"opts: takes pulumi.ResourceOptions(…), got {_got(opts)}: {way}",))
     given = [] if opts is None else [name for name in _WITHOUT_EFFECT if getattr(opts, name, None)]
     if given:
         raise refuse(
@@ -114,7 +118,9 @@ def given_twice(more: Mapping[str, object], parts: Mapping[str, object]) -> list
     ]
 
 
-_SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*)")
+_SUGGESTED: Final = re.compile(
+    r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*|it is `[\w.-]+`)"
+)
 
 
 _NO_OPTIONS: Final = frozenset({"self", "id", "urn", "version"})
@@ -160,7 +166,7 @@ def _instead(name: str, known: Sequence[str]) -> str:
 
 _YAML: Final = re.compile(
     r"(?P<lead>quote it: |write |write, for example, |for example )"
-    r"(?P<name>[a-z][A-Za-z]*): (?P<value>\"[^\"]*\"|\[[^\]]*\]|\{[^{}]*\}|[\w./-]+)"
+    r"(?P<name>[a-z][A-Za-z]*): (?P<value>\"[^\"]*\"|\[[^\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\}|[\w./-]+)"
 )
 """A line of a stack's file that a fault says to write."""
 
@@ -171,13 +177,14 @@ def in_snake_case(fault: str) -> str:
 
 
 def _line_in_python(found: re.Match[str]) -> str:
-    text = found["value"]
+    text, value = found["value"], found["value"]
+    if "…" in text:  # what is left out is a person's to write, in a program as in a file
+        return found[0]
     try:
-        value = json.loads(text)
+        value = safe_yaml.read(text) if text[0] in "[{" else json.loads(text)
     except ValueError:
         if text[0] in "[{":
             return found[0]
-        value = text
     return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
 
 
@@ -186,7 +193,7 @@ def _literal(value: object) -> str:
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _names_in_python(fault: str) -> str:
@@ -238,7 +245,8 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
         way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
-        faults = [at(short).error(f"takes a host, got {_got(host)}{way}")]
+        got = f"takes a host, got {_got(host)}{way}"
+        faults = [at(short).error(of_resource(host, "a host") if isinstance(host, pulumi.Resource) else got)]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'

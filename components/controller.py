@@ -23,7 +23,7 @@ from .ways import asks, way_of
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerArgs:
-    """``jwt_key_fingerprint``: noted on the Controller, so that its change wakes the operator (names.ANNOTATION_JWT_KEY)."""
+    """``jwt_key_fingerprint``: an annotation of the Controller, by which a changed key wakes the operator."""
 
     config: StackConfig
     jwt_key_fingerprint: pulumi.Output[str] | None = None

@@ -245,7 +245,7 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
         inner = model_in(model)
-        for key, each in value.items():
+        for key, each in _named(value, path, found):
             # A mapping by name, as nodesets, has names that people choose; a section has names of settings.
             alias, below = (str(key), inner) if is_by_name(model) else field_of(inner, str(key))
             is_misspelled = inner is not None and below is None  # its own error says so, and lists the others
@@ -269,6 +269,19 @@ def _has_output(value: object) -> bool:
     """Whether there is an Output in a mapping or a list."""
     inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return any(isinstance(each, Address | pulumi.Output | Awaitable) or _has_output(each) for each in inside)
+
+
+def _named(value: Mapping[Any, Any], path: str, found: Given) -> list[tuple[Any, Any]]:
+    """The entries of a mapping whose names are known, with a fault for the others."""
+    known = [(key, each) for key, each in value.items() if not (isinstance(key, pulumi.Output) or is_of_output(str(key)))]
+    if len(known) < len(value):
+        found.faults.append(at(path).error(_NAMED_LATER))
+    return known
+
+
+_NAMED_LATER: Final = (
+    "has a name that is made of an Output. Names of settings must be known before anything is made: give it as text"
+)
 
 
 def _twice(alias: str) -> str:

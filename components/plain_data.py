@@ -53,12 +53,17 @@ def in_python(name: str) -> str:
     return to_snake(name)
 
 
+def of_resource(value: pulumi.Resource, takes: str) -> str:
+    """What a message says of a resource of the program in the place of a value."""
+    return f"got a resource of class {type(value).__name__}; takes {takes}: give one of the resource's outputs"
+
+
 def refused(value: object, annotation: Any, path: str) -> str:  # noqa: ANN401 - annotations are any object
     """What a message says of a value that isn't plain, in a setting of this type."""
     takes = _takes(annotation)
     name = path.rpartition(".")[2]
     if isinstance(value, pulumi.Resource):
-        return f"got a resource of class {type(value).__name__}; takes {takes}: give one of the resource's outputs"
+        return of_resource(value, takes)
     if isinstance(value, timedelta):
         return 'got a timedelta; takes seconds, or a text as "2h"'
     if isinstance(value, PathLike):

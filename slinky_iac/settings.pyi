@@ -724,7 +724,7 @@ class NodeSetSettings(TypedDict, total=False):
     """With owner: autoscaler, the most it may ask for; with scalingMode: DaemonSet, how many Kubernetes nodes may fit.
     Counted against MaxNodeCount."""
     autoscale: AutoscaleSettings | None
-    """With owner: autoscaler, one that this stack makes. By default you make it yourself."""
+    """The autoscaler that this stack makes for `owner: autoscaler`. By default you make it yourself."""
     image: Input[str] | None
     """slurmd image; by default cluster.images.slurmd."""
     resources: ResourcesSettings
@@ -769,7 +769,7 @@ class NodeSetDefaultsSettings(TypedDict, total=False):
     """With owner: autoscaler, the most it may ask for; with scalingMode: DaemonSet, how many Kubernetes nodes may fit.
     Counted against MaxNodeCount."""
     autoscale: AutoscaleSettings | None
-    """With owner: autoscaler, one that this stack makes. By default you make it yourself."""
+    """The autoscaler that this stack makes for `owner: autoscaler`. By default you make it yourself."""
     image: Input[str] | None
     """slurmd image; by default cluster.images.slurmd."""
     resources: ResourcesSettings

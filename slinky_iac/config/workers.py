@@ -161,7 +161,7 @@ class NodeSet(Section):
     """With owner: autoscaler, the most it may ask for; with scalingMode: DaemonSet, how many Kubernetes nodes may fit.
     Counted against MaxNodeCount."""
     autoscale: Autoscale | None = None
-    """With owner: autoscaler, one that this stack makes. By default you make it yourself."""
+    """The autoscaler that this stack makes for `owner: autoscaler`. By default you make it yourself."""
     image: Image | None = None
     """slurmd image; by default cluster.images.slurmd."""
     resources: Resources = Resources()

@@ -307,7 +307,7 @@ class OutsideSettings(Settings):
     held: tuple[str, ...]
     active: tuple[str, ...]
     dropped: tuple[str, ...] = ()
-    """No longer in the configuration: what we hold of them is returned, and nothing else is wanted of them."""
+    """Hosts that have left the configuration: those that we hold drained are returned to service, once."""
     inside: bool = False
     """slurmctld is in Kubernetes, so the stack itself gives it the NodeName= lines of hosts."""
 

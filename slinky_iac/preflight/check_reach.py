@@ -267,7 +267,9 @@ def _metrics_hold(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld doesn't end when its metrics are read after a partition was removed."""
     release = facts.slurm.version
     if reads_metrics(config) and metrics_can_end_slurmctld(release):
-        said = f"{release} can end when they are read after a partition was removed, as each removal of a NodeSet does"
+        said = (
+            f"{release} can end when they are read after a partition was removed. Each removed NodeSet removes its partition"
+        )
         yield warning(said, "Update slurmctld to 25.11.5 or newer", about=f"slurmctld's metrics ({release})")
 
 

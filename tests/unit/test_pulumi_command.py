@@ -85,7 +85,10 @@ def test_the_end_of_a_long_output_is_quoted_since_errors_stand_there() -> None:
             "Log in: `pulumi login file://",
         ),
         ("error: no stack selected; please use `pulumi stack select`", "Name the stack with --stack"),
-        ("error: no stack named 'prd' found", "`pulumi stack ls` lists"),
+        (
+            "error: no stack named 'prd' found",
+            "`pulumi stack ls` lists the stacks; a new one is made by `pulumi stack select --create NAME`",
+        ),
         ("error: no Pulumi.yaml project file found (searching upwards from /tmp)", "Run it in the project's folder"),
         ("error: organization name must be 'organization'", "Write --stack NAME alone"),
         ("error: unable to open bucket file:///no/such", "The backend isn't there"),

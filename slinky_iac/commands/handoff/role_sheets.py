@@ -101,8 +101,8 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
         )
     elif config.slurmctld.is_at_node_ports and known.node_port is None:
         yield (
-            "The port of Kubernetes' nodes that leads to slurmctld: render again after `pulumi up`. Until then its names get"
-            " no address here"
+            "The port of Kubernetes' nodes that leads to slurmctld isn't known yet: render again after `pulumi up`."
+            " Until then these files have no address for slurmctld's names"
         )
 
 

@@ -3,9 +3,11 @@ Pure."""
 
 from __future__ import annotations
 
-from typing import Any, get_args, get_origin
+import re
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import place
@@ -14,6 +16,7 @@ from slinky_iac.text import closest
 
 MARKERS = frozenset({"[key]", "function-before", "function-after"})
 """What pydantic has in a location that isn't a part of the path."""
+_SNAKE: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 
 
 def meant_by(location: tuple[int | str, ...]) -> str:
@@ -28,13 +31,19 @@ def elsewhere(location: tuple[int | str, ...]) -> str:
         return ""
     fields = _model_around(location).model_fields.items()
     inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
-    below = [field for field, model in inner.items() if model is not None and field_of(model, name)[1] is not None]
+    found = [(field, field_of(model, name)) for field, model in inner.items() if model is not None]
+    below = [(field, alias) for field, (alias, kind) in found if kind is not None]
     if len(below) == 1:
-        return f"it is `{place('.'.join([*above, below[0], name]))}`"
+        return f"it is `{place('.'.join([*above, *below[0]]))}`"
     if name not in StackConfig.model_fields:
         return ""
     right = such_as((name,))
     return f"it is a section of its own, `{PROJECT}:{name}`" + (f"; for example {right}" if right else "")
+
+
+def in_camel_case(name: str) -> str:
+    """A word in snake_case, as programs and Pulumi's SDK have them, as files have it; any other as it is."""
+    return to_camel(name) if _SNAKE.fullmatch(name) else name
 
 
 def siblings(location: tuple[int | str, ...]) -> list[str]:

@@ -16,9 +16,9 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.types import is_word
 from slinky_iac.config.leaked import given_again
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.reading.levels import MARKERS, elsewhere, meant_by, siblings
+from slinky_iac.config.reading.levels import MARKERS, elsewhere, in_camel_case, meant_by, siblings
 from slinky_iac.config.reading.mistakes import nested, of_pods, requested, unknown, wrong_value
-from slinky_iac.config.reading.pasted import of_text, parameter
+from slinky_iac.config.reading.pasted import items_of, of_text, parameter
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
 from slinky_iac.config.slurm.node_gres import with_gres_conf
@@ -183,7 +183,10 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         and known.settings
         and value_at(known.settings, where.split(".")) != value  # no advice is to write what is there
     ):
-        return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
+        got = f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}"
+        if known.words == f"it is `{where}`":  # the place is right, and the form isn't
+            return at(where).error(f"{got}{_instead(invalid['loc'], kind, value)}", known.paste, known.instead)
+        return _advised(where, got, known)
     if kind in _WHOLE and isinstance(value, str) and (known := of_text(where, value)) is not None:
         return _advised(where, f"{_KINDS[kind]}, got a text", known)
     cause = context.get("error")
@@ -219,19 +222,19 @@ def _of_type(invalid: ErrorDetails, where: str) -> Finding:
     else:
         got = _got(where, value)
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
-    one = kind == "tuple_type" and isinstance(value, str) and ": write " in got  # one item of a list, without its brackets
+    items = items_of(where, value) if kind == "tuple_type" else []
     return at(where).error(
         _KINDS.get(kind, "has the wrong type or form") + got,
         paste or _empty_nodeset(location, value),
-        nested(location, [value]) or None if one else None,
+        nested(location, items) or None if items else None,
     )
 
 
 def _instead(location: tuple[int | str, ...], kind: str, value: object) -> str:
     """What to write where a list or a mapping is meant."""
     where, parts = _path(location), _bare(location)
-    if kind == "tuple_type" and isinstance(value, str) and not hidden(where) and name_of(value) == value:
-        return f": write {parts[-1]}: [{value}]" if value.replace("-", "").isalnum() else ""
+    if kind == "tuple_type" and (items := items_of(where, value)):
+        return f": write {parts[-1]}: [{', '.join(items)}]"
     if isinstance(value, bool) and "enabled" in siblings((*parts, "")):
         return f": write {parts[-1]}: {{enabled: {_yaml(value)}}}"
     right = such_as(parts)
@@ -261,11 +264,13 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     """A key that isn't a setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
-    bare = _bare(location)
-    own = unknown(bare, value)
+    bare, word = _bare(location), str(location[-1])
+    named = in_camel_case(word)  # a word in snake_case is looked up as a file has it
+    typed = (*bare[:-1], named)
+    own = unknown(bare, value) or unknown(typed, value)
     meant = meant_by(location)
-    spelt = meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
-    if known := own or (None if spelt else advice(where, value) or of_pods(bare, value)):
+    spelt = meant.lower() == word.lower()  # the same word: all below it goes with it
+    if known := own or (None if spelt else advice(_path(typed), value) or of_pods(bare, value)):
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
@@ -279,8 +284,7 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return at(where).error(said)
     allowed = siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
-    word = str(location[-1])
-    return at(".".join([*map(str, bare[:-1]), word if is_word(word) else unknown_word(word)])).error(
+    return at(".".join([*map(str, bare[:-1]), word if is_word(named) else unknown_word(word)])).error(
         f"is not a setting{near}"
     )
 

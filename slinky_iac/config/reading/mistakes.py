@@ -11,7 +11,7 @@ from slinky_iac.config.chart.translation import Advice
 from slinky_iac.config.chart.values import SAME, Left, Several, resources
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.kubernetes.types import fields
-from slinky_iac.config.reading.levels import siblings
+from slinky_iac.config.reading.levels import in_camel_case, siblings
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.slurm.gres import GresItem
 from slinky_iac.config.slurm.words import is_known
@@ -93,13 +93,15 @@ def _of_nodeset(nodeset: str, name: str, value: object) -> Advice | None:
 def of_pods(location: Location, value: object) -> Advice | None:
     """What a key is that is a field of Kubernetes' pods, containers or Services and has no setting here: a raw piece of the
     part; None for another key, and where the part has no raw pieces."""
-    *above, name = map(str, location)
+    *above, typed = map(str, location)
+    name = in_camel_case(typed)
     part = above[:-1] if above[-1:] == ["pod"] else above
     if "raw" not in siblings((*part, name)):
         return None
     for piece, kind in (("pod", "PodSpec"), ("container", "Container"), ("service", "ServiceSpec")):
         if name in fields(kind):
-            words = f"it is a field of Kubernetes' {kind}, and goes below `raw.{piece}`"
+            spelt = "" if name == typed else f" as `{name}`"
+            words = f"it is a field of Kubernetes' {kind}, and goes below `raw.{piece}`{spelt}"
             return Advice(words, nested((*part, "raw", piece, name), value))
     return None
 

@@ -10,6 +10,7 @@ from slinky_iac.config.chart.conf_texts import members, words
 from slinky_iac.config.chart.translation import Advice, advice
 from slinky_iac.config.chart.values import SAME, Left, Several
 from slinky_iac.config.fields import is_address
+from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm.owned import OWNED, set_instead
 from slinky_iac.config.slurm.words import is_known
 
@@ -79,3 +80,11 @@ def _at(parts: list[str], value: object) -> dict[str, Any]:
         value = {part: value}
     assert isinstance(value, dict)
     return value
+
+
+def items_of(where: str, value: object) -> list[str]:
+    """Items of a list that were written without its brackets, where a message may show them; none of another value."""
+    if not isinstance(value, str) or hidden(where):
+        return []
+    items = value.split(",")
+    return items if all(each.replace("-", "").isalnum() and name_of(each) == each for each in items) else []

@@ -38,12 +38,14 @@ _OWN: Final[Mapping[str, object]] = {
     "acknowledged": {"outside-slurm-conf": "the lines are in its slurm.conf"},
     "raw": {"pod": {"runtimeClassName": "nvidia"}},
     "volumes": [{"name": "home", "mountPath": "/home", "source": {"nfs": {"server": "nfs.example.org", "path": "/home"}}}],
+    "env": {"OMP_NUM_THREADS": "8"},
+    "rootAuthorizedKeys": "ssh-ed25519 AAAA… alice@example.org",
     "controller.prolog": {"10-scratch.sh": "#!/bin/sh\nmkdir -p /scratch"},
     "controller.epilog": {"10-scratch.sh": "#!/bin/sh\nrm -rf /scratch/job"},
     "controller.configFiles": {"gres.conf": "AutoDetect=nvidia"},
 }
 """Those that people get wrong and of which the reference has a larger example, or none."""
-_ANYWHERE: Final = frozenset({"drain", "volumes", "raw"})
+_ANYWHERE: Final = frozenset({"drain", "env", "raw", "rootAuthorizedKeys", "volumes"})
 """Of these the ones that are the same wherever they stand."""
 
 

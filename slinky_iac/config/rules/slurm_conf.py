@@ -209,8 +209,8 @@ def _twice(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, (_file, parameters) in _lines(config).items():
         for key, other in slurm_refusals.twice(parameters):
             yield at(f"{path}.{key}").error(
-                f"is there beside {name_of(other)}, and Slurm takes one of the two, without a word or with a line in its"
-                " log: keep the one that you mean"
+                f"is the same parameter as {name_of(other)}, which is there too. Slurm takes one of the two, and says so in"
+                " its log at most. Keep the one that you mean"
             )
 
 

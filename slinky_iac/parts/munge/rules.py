@@ -87,9 +87,10 @@ def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
     if config.nodesets or config.logins or not config.slurmctld.hosts:
         yield at("keys.auth").error(
-            "auth/munge: Slinky's NodeSets and login sets start slurmd and sackd with slurm.key and without munged, and its"
-            " slurmctld writes AuthType=auth/slurm, so none can be of a munge cluster. Clients can: with no nodesets, no"
-            f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}"
+            "auth/munge: no NodeSet, login set or slurmctld of Slinky can be of a cluster with munge. Their pods start with"
+            " slurm.key and without munged, and slurmctld's slurm.conf has AuthType=auth/slurm. Clients can be of it: leave"
+            " nodesets and logins out, and set controller.external. This stack then makes what login and Jupyter pods of"
+            f" your own need. {MOVE}"
         )
     if config.slurmdbd.pods:
         yield at("accounting").error(

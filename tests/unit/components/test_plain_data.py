@@ -178,6 +178,51 @@ def test_a_text_made_of_an_output_names_the_way_to_make_it() -> None:
     assert "name: is an f-string of an Output" in refused(lambda: HybridCluster(f"{output}", **OUTSIDE))
 
 
+@pytest.mark.parametrize("name", [Output.from_input("a"), f"gpu-{Output.from_input('a')}"])
+def test_a_name_that_an_output_gives_is_refused_as_one_and_hides_nothing_else(name: Any) -> None:
+    said = said_of(nodesets={name: {"replicas": 2}})
+    assert "nodesets: has a name that is made of an Output. Names of settings must be known before anything is made" in said
+    assert "characters" not in said
+    labels = said_of({"replicas": 1, "pod": {"node_selector": {name: "x"}}})
+    assert "nodesets.cpu.pod.nodeSelector: has a name that is made of an Output" in labels
+
+
+def test_a_resource_in_place_of_a_host_says_which_of_its_outputs() -> None:
+    said = said_of(slurmctld=pulumi.ComponentResource("a:b:C", "vm"))
+    assert "slurmctld: got a resource of class ComponentResource; takes a host: give one of the resource's outputs" in said
+
+
+def test_options_that_are_no_resource_options_are_refused_with_what_to_write() -> None:
+    sentence = "opts: takes pulumi.ResourceOptions(…), got a mapping: opts=pulumi.ResourceOptions(depends_on=…)"
+    opts: Any = {"depends_on": []}
+    assert sentence in refused(lambda: HybridCluster("atlas", **OUTSIDE, opts=opts))
+    cluster = {"cluster": {"name": "atlas"}}
+    assert sentence in refused(lambda: NodeSet("cpu", cluster=cluster, replicas=1, opts=opts))
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "sentence"),
+    [
+        ({"replicas": None}, 'for example "replicas": 2, or leave it out'),
+        ({"partition": "long"}, 'example, "partition": {"config": {"MaxTime": "2-00:00:00", "OverSubscribe": "EXCLUSIVE"}}'),
+        ({"features": "a,b-1"}, 'must be a list, got a text: write "features": ["a", "b-1"]'),
+        ({"env": ["A=b"]}, 'write, for example, "env": {"OMP_NUM_THREADS": "8"}'),
+        ({"pod": {"labels": ["a=b"]}}, 'write, for example, "labels": {"NAME": "name"}'),
+        (
+            {"pod": {"tolerations": {"key": "a"}}},
+            '"tolerations": [{"key": "example.org/slurm", "operator": "Exists", "effect": "NoSchedule"}]',
+        ),
+    ],
+)
+def test_a_mapping_that_a_program_is_to_write_is_python(nodeset: Any, sentence: str) -> None:
+    assert sentence in said_of({"replicas": 1, **nodeset})
+
+
+def test_a_word_that_is_a_setting_elsewhere_is_named_in_snake_case() -> None:
+    assert "it is `nodesets.cpu.update_strategy.max_unavailable`" in said_of({"replicas": 1, "max_unavailable": 1})
+    assert "it is `nodesets.cpu.updateStrategy.maxUnavailable`" in said_of({"replicas": 1, "maxUnavailable": 1})
+
+
 def test_a_misspelt_argument_names_the_one_in_snake_case() -> None:
     assert "did you mean on_deadline?" in said_of({"replicas": 1, "drain": {"on_dedline": "keep"}})
     assert "did you mean onDeadline?" in said_of({"replicas": 1, "drain": {"onDedline": "keep"}})
