@@ -223,6 +223,10 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
         )
 
 
+SHORT_S: Final = 60
+"""A deadline under which nobody who runs jobs means seconds, or a trial's."""
+
+
 def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
     replicas, drain = config.nodesets[nodeset].replicas, config.drain_of(nodeset)
     if replicas > PODS_AT_ONCE and not drain.model_fields_set & {"register_deadline", "start_at_once"}:
@@ -235,9 +239,21 @@ def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
         )
 
 
+def _deadline(config: StackConfig, nodeset: str) -> Iterator[Finding]:
+    drain = config.drain_of(nodeset)
+    if drain.on_deadline != "keep" and drain.deadline < SHORT_S:
+        yield at(f"nodesets.{nodeset}.drain.deadline").warning(
+            f"is {drain.deadline} s, and onDeadline is {drain.on_deadline}: jobs on the nodes that go have no longer"
+            f" to end by themselves. A number without a unit is seconds; Slurm's own times are minutes. For minutes write"
+            f" {max(drain.deadline, 1)}m",
+            id="short-deadline",
+        )
+
+
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
+        yield from _deadline(config, name)
         if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
             yield at(f"{path}.drain.onDeadline").warning(
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"

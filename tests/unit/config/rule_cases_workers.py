@@ -301,6 +301,14 @@ TOLD = [
         {"nodesets": {"gpu": {"drain": {"limits": {"maxShare": 1, "maxJobs": 9}}}}},
     ),
     Case(
+        "a deadline in Slurm's minutes, at which jobs are cancelled",
+        nodeset(drain={"deadline": 30, "onDeadline": "cancel"}),
+        "warning",
+        "nodesets.gpu.drain.deadline",
+        ("30 s", "cancel", "write 30m"),
+        {"nodesets": {"gpu": {"drain": {"deadline": "30m"}}}},
+    ),
+    Case(
         "a requeue that slurmrestd can't do",
         nodeset(drain={"onDeadline": "requeue"}) | {"operator": {"version": "1.1.1"}},
         "warning",
