@@ -67,6 +67,14 @@ SSHD = [
         ("line 3", ".pub"),
         {"logins": {"main": {"rootAuthorizedKeys": f'from="192.0.2.0/24",no-pty {KEY}\n# end\n'}}},
     ),
+    Case(
+        "a private key in the place of a public one",
+        login(rootAuthorizedKeys="-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n"),
+        "error",
+        "logins.main.rootAuthorizedKeys",
+        ("private key in plain text", "as leaked"),
+        {"logins": {"main": {"rootAuthorizedKeys": KEY}}},
+    ),
 ]
 SSHD_TOLD = [
     lines(

@@ -30,6 +30,14 @@ JOBS = [
         {"tokens": {"ci": {"secret": "ci-token"}}},
     ),
     Case(
+        "no Secret has two users' tokens",
+        minimal(tokens={"a": {"user": "alice"}, "b": {"user": "bob", "secret": "slurm-a-token"}}),
+        "error",
+        "tokens.b.secret",
+        ("is the Secret of tokens.a.secret", "act as one user"),
+        {"tokens": {"b": {"secret": "b-token"}}},
+    ),
+    Case(
         "a job of root",
         running({"user": "root"}),
         "error",
