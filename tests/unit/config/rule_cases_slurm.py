@@ -342,6 +342,9 @@ SLURM_SOUND: dict[str, dict[str, Any]] = {
     ),
     "pods whose partition saves no power": saving(cpu={"SuspendTime": "INFINITE"}, SuspendTime="600"),
     "power saving that is off": saving(SuspendTime="-1"),
+    "a part of a GPU with media engines": gpus(
+        "AutoDetect=nvml\n", "gpu:1g.10gb+me:1", devices={"nvidia.com/mig-1g.10gb.me": 1}
+    ),
     "GPUs by a claim": merged(
         gpus("AutoDetect=nvidia\n", "gpu:8", devices={}),
         {
