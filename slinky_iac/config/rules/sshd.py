@@ -135,7 +135,9 @@ def _of_one(path: str, lines: list[_Line], own: Mapping[str, str], *, slinkys: b
         elif line.in_match and line.low in _OUTSIDE_MATCH:
             yield at(path).error(f"{has}, behind a Match, where it can't be: {_ENDS}. Write it above the first Match")
         elif line.low in _COMMANDS and line.value.lower() != "none" and slinkys and f"{line.low}user" not in there:
-            yield at(path).error(f"{has}, and no {line.keyword}User: {_ENDS}. Add the line `{line.keyword}User nobody`, say")
+            yield at(path).error(
+                f"{has}, and no {line.keyword}User: {_ENDS}. Add the line `{line.keyword}User USER`: who runs the command"
+            )
         elif said := _first(line, own):
             yield at(path).warning(f"{has}, {said}", id="sshd-ignores")
 

@@ -48,7 +48,7 @@ SSHD = [
     lines(
         "a command for keys without its user",
         "AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys\n",
-        ("AuthorizedKeysCommandUser nobody",),
+        ("AuthorizedKeysCommandUser USER",),
         "AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys\nAuthorizedKeysCommandUser root\n",
     ),
     Case(
