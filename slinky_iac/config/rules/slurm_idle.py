@@ -39,6 +39,7 @@ _NAMES: Final = (
     "SuspendExcStates",
 )
 """The same of slurm.conf, whose items are compared whole."""
+_TRUE: Final = frozenset({"yes", "up", "true", "1"})
 _BLANK: Final = re.compile(r"\s,|,\s|^\s|\s$")
 _CHECK: Final = "HealthCheckProgram"
 _ONCE: Final = ("start_only", "reboot_only")
@@ -173,4 +174,22 @@ def _power(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_without_database, _basic, _limits, _mpi, _partitions, _names, _health, _route, _power)
+def _power_of_partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """PowerDownOnIdle: a node that a job gets is powered down after it, whatever SuspendExc… says (``make_node_alloc``,
+    ``_do_power_work``)."""
+    for path, parameters in partition_parameters(config).items():
+        key = spelt(parameters, "PowerDownOnIdle")
+        kind, rest = path.split(".", 1)
+        members = config.partitions[rest.removesuffix(".config")].nodesets if kind == "partitions" else config.nodesets
+        if key and parameters[key].lower() in _TRUE and config.nodesets and {"ALL", *config.nodesets} & set(members):
+            yield at(f"{path}.{key}").warning(
+                f"powers down each pod of the partition after a job, as any node: {FOLLOWS}. SuspendExcStates doesn't hold"
+                " for it. Remove it; acknowledge this where ResumeProgram restarts the pods",
+                id="pods-powered-down",
+            )
+
+
+RULES = (
+    *(_without_database, _basic, _limits, _mpi, _partitions, _names, _health, _route, _power),
+    _power_of_partitions,
+)

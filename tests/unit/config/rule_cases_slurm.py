@@ -311,6 +311,30 @@ def taken(name: str, bad: dict[str, Any], word: str, **cure: str) -> Case:
 
 
 POWER = [
+    *(
+        Case(
+            f"pods that are powered down after each job: {kind}",
+            minimal(nodesets={"cpu": {"replicas": 1} | own}, **more),
+            "warning",
+            f"{kind}.config.PowerDownOnIdle",
+            ("each pod of the partition", "SuspendExcStates doesn't hold"),
+            cure,
+        )
+        for kind, own, more, cure in (
+            (
+                "nodesets.cpu.partition",
+                {"partition": {"config": {"PowerDownOnIdle": True}}},
+                {},
+                {"nodesets": {"cpu": {"partition": {"config": {"PowerDownOnIdle": "NO"}}}}},
+            ),
+            (
+                "partitions.all",
+                {},
+                {"partitions": {"all": {"nodesets": ["ALL"], "config": {"PowerDownOnIdle": "yes"}}}},
+                {"partitions": {"all": {"nodesets": []}}},
+            ),
+        )
+    ),
     taken("pods that are powered down", saving(SuspendTime="600"), "600 s", SuspendExcStates="DYNAMIC_NORM"),
     taken(
         "pods of a partition that saves power",
