@@ -11,7 +11,20 @@ from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, Val
 
 from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.networks import Network
-from slinky_iac.config.outputs import ADDRESS, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD
+from slinky_iac.config.outputs import (
+    ADDRESS,
+    FOLDER,
+    HOST,
+    IMAGE,
+    LABEL,
+    NAME,
+    NETWORK,
+    OBJECT,
+    PUBLIC_KEYS,
+    TEXT,
+    URL,
+    WORD,
+)
 from slinky_iac.selection import LABEL as LABEL_VALUE
 
 
@@ -25,6 +38,7 @@ FORMS: Final = {
     OBJECT: "slinky-output-{:02}",
     LABEL: "slinky-output-{:02}",
     TEXT: "slinky-output-{:02}-text",
+    PUBLIC_KEYS: "ssh-ed25519 AAAA slinky-output-{:02}-keys",
     FOLDER: "/slinky-output-{:02}-path",
     WORD: "slinkyoutput{:02}",
     HOST: "slinky-output-{:02}.invalid",
@@ -50,6 +64,7 @@ _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
     URL: TypeAdapter(Url),
     IMAGE: TypeAdapter(Image),
     TEXT: TypeAdapter(Annotated[str, Strict()]),
+    PUBLIC_KEYS: TypeAdapter(Annotated[str, Strict()]),
     FOLDER: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^/\S*$")]),
     WORD: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[0-9A-Za-z_$.@+-]{1,80}$")]),
     NETWORK: TypeAdapter(Annotated[Network, AfterValidator(_of_ipv4)]),

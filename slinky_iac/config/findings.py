@@ -171,6 +171,10 @@ GENERAL: Final[Mapping[str, str]] = {
     " Sections and secrets keep the prefix `slinky-iac:`. Acknowledge it once every command has the prefix in full.",
     "settings-in-program": "The project's program describes the cluster itself, and the stack's file has its secrets alone"
     " ([own-repository.md](own-repository.md#a-cluster-beside-its-machines)). `pulumi preview` checks the settings.",
+    "pods-powered-down": "slurmctld saves power, and takes idle pods for nodes that it can power down: jobs then wait for"
+    " nodes that don't come back. Exclude pods by `SuspendExcStates`. Acknowledge it if `ResumeProgram` restarts them.",
+    "sshd-ignores": "A line of `extraSshdConfig` has no effect, since slurm-operator's own line before it says something"
+    " else, and sshd takes the first. Acknowledge it if the image's own files of sshd say it first.",
     "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it if your own"
     " image has it.",
     "qos-before-slurmctld": "A partition names a QOS, which slurmdbd must have before slurmctld starts. Acknowledge it once"

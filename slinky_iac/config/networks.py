@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel
+from slinky_iac.config.labels import Labels
 from slinky_iac.config.shown import Refused
 
 
@@ -32,7 +33,7 @@ class Peer(Section):
     """Addresses as pods see them, e.g. 192.0.2.0/24."""
     namespace: DnsLabel | None = None
     """Pods of this namespace; by default of the cluster's own."""
-    pods: dict[str, str] = Field(default_factory=dict)
+    pods: Labels = Field(default_factory=dict)
     """Labels of these pods; all pods of `namespace` where none is given."""
 
     @model_validator(mode="after")

@@ -61,7 +61,9 @@ def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:
         raise ValueError(f"key {place + 1} of the set has no kid, by which slurmctld selects a key. {_COPY}")
     which = f"key {place + 1} of the set (kid {kid if len(kid) <= _SHOWN else f'{kid[:_SHOWN]}…'})"
     modulus, exponent = _number(which, entry.get("n")), _number(which, entry.get("e"))
-    if not LEAST_BITS <= modulus.bit_length() <= MOST_BITS or not modulus % 2:
+    if not modulus % 2:
+        raise ValueError(f"{which} has an n that is even, as that of no RSA key is. {_COPY}")
+    if not LEAST_BITS <= modulus.bit_length() <= MOST_BITS:
         raise ValueError(f"{which} is an RSA key of {modulus.bit_length()} bits; {LEAST_BITS} to {MOST_BITS} are allowed")
     if exponent < 3 or not exponent % 2 or exponent.bit_length() > 64:
         raise ValueError(f"{which} has an exponent that no RSA key has. {_COPY}")

@@ -342,7 +342,19 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert {path: names for path, names in beyond.items() if names} == {}
 
 
-BASE = {"adopted", "base", "fields", "findings", "hosts", "networks", "paths", "quantities", "slurm.gres", "slurm.names"} | {
+BASE = {
+    "adopted",
+    "base",
+    "fields",
+    "findings",
+    "hosts",
+    "labels",
+    "networks",
+    "paths",
+    "quantities",
+    "slurm.gres",
+    "slurm.names",
+} | {
     "file_paths",
     "kubernetes.names",
     "outputs",

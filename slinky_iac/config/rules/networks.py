@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from slinky_iac.blueprint.flows import (
     addresses_of,
+    flows,
     limited,
     meets_a_policy,
     on_host_network,
@@ -23,6 +25,9 @@ from slinky_iac.names import Part
 
 _PATH: Final = "networkPolicies"
 _PARTS: Final[tuple[Part, ...]] = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
+_OPEN: Final = ("slurmd", "login")
+"""Parts that may connect to all but ``egress.blocked``."""
+_CUT: Final = "Slurm's commands would fail there"
 _HOST_NETWORK: Final[tuple[tuple[Part, str], ...]] = (
     ("slurmrestd", "restapi.pod.hostNetwork"),
     ("slurmd", "nodesets.*.pod.hostNetwork"),
@@ -130,12 +135,42 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
         if part not in parts(config):
             said = f"{part} is ignored: no pod of {part} that this stack makes has a policy"
             yield at(f"{_PATH}.egress.parts").warning(said, id="setting-ignored")
+    yield from _blocked(config)
     database = config.accounting.database
     if "slurmdbd" in own and database is not None and not egress.database and not is_address(database.host):
         yield at(f"{_PATH}.egress.database").error(
             f"is needed: slurmdbd's connections are limited, and a policy can't hold {name_of(database.host)}, the name in"
             " accounting.database.host. slurmdbd would end, and no job would be accounted. Give the addresses or the pods"
         )
+
+
+def _blocked(config: StackConfig) -> Iterator[Finding]:
+    """Hosts of the cluster among what pods of jobs and users may not connect to: nothing else lets them."""
+    blocked = [ip_network(each) for each in config.network_policies.egress.blocked]
+    cut: dict[tuple[str, str], dict[Part, None]] = {}
+    for flow in flows(config):
+        if flow.source not in _OPEN or flow.source not in limited(config) or flow.target not in _PARTS:
+            continue
+        target: Part = flow.target
+        hosts = [
+            (f"{name_of(each.name)} ({each.path})", addresses_of(config, each)) for each in outside_hosts(config, target)
+        ]
+        if on_host_network(config, target):
+            hosts.append((f"nodes with {target} on the host network ({_PATH}.nodes)", config.network_policies.nodes))
+        for host, addresses in hosts:
+            for network in map(ip_network, addresses):
+                if over := next((str(each) for each in blocked if _is_in(network, each)), ""):
+                    cut.setdefault((over, host), {})[flow.source] = None
+    for (over, host), sources in cut.items():
+        follows = "slurmctld sets nodes DOWN that don't answer it, and their jobs are lost" if "slurmd" in sources else _CUT
+        yield at(f"{_PATH}.egress.blocked").error(
+            f"has {over}, in which {host} is: pods of {' and '.join(sources)} could not connect to it. {follows[0].upper()}"
+            f"{follows[1:]}. Give narrower networks without its address"
+        )
+
+
+def _is_in(network: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    return network.version == other.version and network.subnet_of(other)  # type: ignore[arg-type]
 
 
 RULES = (unused,)

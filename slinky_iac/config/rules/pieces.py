@@ -19,7 +19,7 @@ from slinky_iac.config.kubernetes.types import RELEASE
 from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.operator.pod_places import fault_of_prefix, fault_of_variable
 from slinky_iac.config.pieces import Part, parts
-from slinky_iac.config.rules.secrets import is_secret
+from slinky_iac.config.rules.secrets import is_none, is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.text import some
@@ -69,12 +69,21 @@ def _variables(part: Part) -> Iterator[Finding]:
             yield at(path).error(f"has {name_of(name)}: {fault}" if is_raw else f"isn't taken: {fault}")
         elif name in seen:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
-        elif is_raw and each.get("value") and is_secret(name):
-            yield at(path).error(
-                f"has {name_of(name)}, which is named like a secret: everyone who sees the pod can read its value. Use"
-                " valueFrom.secretKeyRef"
-            )
+        elif is_raw:
+            yield from _in_clear(path, each)
         seen.add(name)
+    for container, where in part.beside():
+        for each in listed(container, "env"):
+            yield from _in_clear(f"{part.path}.raw.{where}", each)
+
+
+def _in_clear(path: str, variable: Piece) -> Iterator[Finding]:
+    name, value = str(variable.get("name", "")), str(variable.get("value", ""))
+    if is_secret(name) and not is_none(value):
+        yield at(path).error(
+            f"has {name_of(name)}, which is named like a secret: everyone who sees the pod, a preview or the state can read"
+            " its value. Use valueFrom.secretKeyRef"
+        )
 
 
 def _prefixes(part: Part) -> Iterator[Finding]:

@@ -27,6 +27,11 @@ _SECRET_WORDS: Final = frozenset(
 )
 _LIKELY_WORDS: Final = frozenset({"key", "pwd", "cred", "creds", "auth"})
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SWITCHES: Final = frozenset({"true", "false", "yes", "no"})
+_PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----\s+(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/]{16}"
+)
+"""One with the begin of its text: a script may look for the first line alone."""
 _NODES_OWN: Final = (
     *("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib", "/var/log", "/var/spool", "/var/run", "/run"),
     *("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/cni"),
@@ -51,8 +56,8 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for place, variables in found.items():
         for name, value in variables.items():
             path = f"{place}.{name}"
-            if not value or value.startswith("/"):
-                continue  # nothing, or where a file is
+            if is_none(value):
+                continue
             if is_secret(name):
                 yield at(path).error(
                     "is named like a secret. Everyone who sees the pod, the preview or the state can read it, and each"
@@ -64,6 +69,33 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     " Secret as a file, or acknowledge this where the value is none",
                     id="secret-like-variable",
                 )
+
+
+def is_none(value: str) -> bool:
+    """Whether a value is none of a secret: empty, where a file is, or a switch."""
+    return not value or value.startswith("/") or value.lower() in _SWITCHES
+
+
+def private_keys(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A private key in any text: previews and the state show all of them, and most are in a ConfigMap too."""
+    for path, text in _texts(config.model_dump(by_alias=True, exclude_defaults=True), ""):
+        if _PRIVATE_KEY.search(text):
+            yield at(path).error(
+                "holds a private key in plain text, which everyone who reads this file, a preview or the state has: treat it"
+                " as leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
+            )
+
+
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """All texts of the settings, each with its path."""
+    if isinstance(value, str):
+        yield path.removeprefix("."), value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _texts(each, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            yield from _texts(each, f"{path}.{number}")
 
 
 def is_secret(name: str) -> bool:
@@ -143,12 +175,18 @@ def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of 
 def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Settings that name a Secret for another use, and name a key's."""
     held = key_secrets(config)
+    first: dict[str, str] = {}
     for path, secret in (each for part in PARTS for each in part.written_secrets(config)):
-        if secret in held:
+        if secret is not None and (other := first.setdefault(secret, path)) != path:
+            yield at(path).error(
+                f"is the Secret of {other} too: the operator would write both tokens into one entry, and who reads it"
+                " would act as one user or as the other. Give each a Secret of its own"
+            )
+        elif secret in held:
             yield at(path).error(
                 f"is the Secret that holds {held[secret]}, and the operator writes the token into it. Give the token a"
                 " Secret of its own"
             )
 
 
-RULES = (database, environment, volumes, given_away)
+RULES = (database, environment, private_keys, volumes, given_away)

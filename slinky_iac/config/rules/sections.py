@@ -34,6 +34,7 @@ from slinky_iac.config.rules import slurm_folders as rules_slurm_folders
 from slinky_iac.config.rules import slurm_ignored as rules_slurm_ignored
 from slinky_iac.config.rules import slurm_programs as rules_slurm_programs
 from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
+from slinky_iac.config.rules import sshd as rules_sshd
 from slinky_iac.config.rules import tls as rules_tls
 from slinky_iac.config.rules import topology as rules_topology
 from slinky_iac.config.rules import tres as rules_tres
@@ -323,6 +324,7 @@ RULES: tuple[Rule, ...] = (
     *rules_slurm_ignored.RULES,
     *rules_slurm_reach.RULES,
     *rules_slurm_programs.RULES,
+    *rules_sshd.RULES,
     *rules_topology.RULES,
     *rules_yaml_files.RULES,
     *rules_gres_nodes.RULES,

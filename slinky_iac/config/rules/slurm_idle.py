@@ -1,4 +1,5 @@
-"""Rules of parameters that do nothing, or other than they seem to, for want of another one.
+"""Rules of parameters that do nothing, or other than they seem to, for want of another one, and of power saving that takes
+pods, too (:mod:`slinky_iac.config.slurm.power`).
 
 Each was run on slurmctld and slurmd 26.05.5 and 25.11.7. Source: controller.c, ``_internal_setup`` of
 priority_multifactor.c, ``slurm_conf_init_stepd``, ``reserve_port_config``, ``run_script_health_check``.
@@ -13,8 +14,10 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm.power import FOLLOWS, LINE, PARAMETERS, PowerSaving
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.text import some
 
 _OF_DATABASE: Final = (
     "AccountingStorageEnforce",
@@ -36,6 +39,7 @@ _NAMES: Final = (
     "SuspendExcStates",
 )
 """The same of slurm.conf, whose items are compared whole."""
+_TRUE: Final = frozenset({"yes", "up", "true", "1"})
 _BLANK: Final = re.compile(r"\s,|,\s|^\s|\s$")
 _CHECK: Final = "HealthCheckProgram"
 _ONCE: Final = ("start_only", "reboot_only")
@@ -154,4 +158,38 @@ def _route(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_without_database, _basic, _limits, _mpi, _partitions, _names, _health, _route)
+def _power(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Idle pods that slurmctld in Kubernetes powers down, as `slinky preflight` says it of one outside."""
+    own = config.slurmctld.extra_conf
+    conf = Conf(own)
+    saving = PowerSaving.read({name: conf.exact(name) for name in PARAMETERS})
+    if taken := saving.takes(config):
+        states = ",".join(map(name_of, (*saving.states, LINE.partition("=")[2])))
+        time = name_of(saving.time_of(config, taken[0]))
+        yield at(_setting(own, "SuspendProgram")).warning(
+            f"powers down pods of {some(map(name_of, taken), 3)} that are idle for {time} s"
+            f" (SuspendTime), as any node: {FOLLOWS}. Set SuspendExcStates: {states} beside it, which leaves out"
+            " nodes that register without a line in slurm.conf; acknowledge this where ResumeProgram restarts the pods",
+            id="pods-powered-down",
+        )
+
+
+def _power_of_partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """PowerDownOnIdle: a node that a job gets is powered down after it, whatever SuspendExc… says (``make_node_alloc``,
+    ``_do_power_work``)."""
+    for path, parameters in partition_parameters(config).items():
+        key = spelt(parameters, "PowerDownOnIdle")
+        kind, rest = path.split(".", 1)
+        members = config.partitions[rest.removesuffix(".config")].nodesets if kind == "partitions" else config.nodesets
+        if key and parameters[key].lower() in _TRUE and config.nodesets and {"ALL", *config.nodesets} & set(members):
+            yield at(f"{path}.{key}").warning(
+                f"powers down each pod of the partition after a job, as any node: {FOLLOWS}. SuspendExcStates doesn't hold"
+                " for it. Remove it; acknowledge this where ResumeProgram restarts the pods",
+                id="pods-powered-down",
+            )
+
+
+RULES = (
+    *(_without_database, _basic, _limits, _mpi, _partitions, _names, _health, _route, _power),
+    _power_of_partitions,
+)

@@ -9,6 +9,7 @@ which has no site's scripts; a volume or a hook of the container's may bring mor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -40,6 +41,7 @@ _ROCKY: Final = "-rockylinux"
 _AS_FILE: Final = "controller.configFiles, and its plain name here"
 _AS_PATH: Final = "controller.configFiles, and /etc/slurm/ with its name here"
 _MOUNTED: Final = "a volume that is mounted elsewhere (nodesets.<name>.volumes)"
+_REQUIRED: Final = re.compile(r"\s*required\s+([^\s#*?\[]+)(?:\s|$)")
 _NOT_RUN: Final = "it isn't run, and the log alone says so"
 
 
@@ -108,6 +110,11 @@ class _Pods:
             return program.removeprefix(_ETC) in self.files
         changed = {"lifecycle", "command", "args"} & self.raw.container.keys()
         return self._has(program) or not is_slinkys(self.image) or bool(changed)
+
+    def may_load(self, plugin: str) -> bool:
+        """The same for a plugin, by its path or by its name in the folder of Slurm's own."""
+        own = not is_slinkys(self.image) or "pyxis" in (self.image or "")
+        return own or ("/" in plugin and self.may_have(plugin))
 
     def may_find(self, name: str) -> bool:
         """The same for a program by its path, or by its name in PATH."""
@@ -200,6 +207,23 @@ def _interpreters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
+def _spank(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Plugins that each job needs (``_spank_stack_process_line`` of spank.c). Slinky's images have none but that of Pyxis,
+    in those that are named after it."""
+    path = at("controller.configFiles.plugstack.conf")
+    for number, line in enumerate(config.slurmctld.config_files.get("plugstack.conf", "").splitlines(), 1):
+        if (found := _REQUIRED.match(line)) is None:
+            continue
+        lacking = [each.path for each in _pods(config, _of_nodes("")) if not each.may_load(found[1])]
+        if lacking:
+            yield path.warning(
+                f"requires {shown(found[1])} on line {number}: the image of pods of {some(map(name_of, lacking), 3)} is"
+                f" Slinky's, which has no plugin of a site's. If it isn't there, each job fails as it starts. Put it on"
+                f" {_MOUNTED}, use an image of your own that has it, or write optional; acknowledge this if Slinky's has it",
+                id="program-not-in-image",
+            )
+
+
 def _never_run(name: str, own: Mapping[str, str]) -> bool:
     """A check of nodes without an interval is said of elsewhere."""
     return name == "HealthCheckProgram" and Conf(own)["HealthCheckInterval"] in ("", "0")
@@ -228,4 +252,4 @@ def _without(section: str) -> str:
     return "slurmctld refuses its whole file, and slurmd and commands end" if section == "controller" else "slurmdbd ends"
 
 
-RULES = (_there, _unrunnable, _interpreters, _plugins)
+RULES = (_there, _unrunnable, _interpreters, _spank, _plugins)

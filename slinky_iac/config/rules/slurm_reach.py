@@ -172,7 +172,9 @@ def _of_image(path: str) -> bool:
 def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
     where = f"has {name_of(key)} on line {number}, which"
     low = key.lower()
-    if "://" in value or value.startswith("//") or low.endswith("host"):
+    if low.endswith(("pass", "password")):
+        yield SENDS, f"{where} {tables.PASSWORD}"
+    elif "://" in value or value.startswith("//") or low.endswith("host"):
         yield SENDS, f"{where} leads to another host"
     elif low == "include":
         yield RUNS, f"{where} reads another file"

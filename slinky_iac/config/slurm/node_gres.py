@@ -10,6 +10,9 @@ from slinky_iac.config.stack import StackConfig
 GRES_CONF: Final = "gres.conf"
 _AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi", "aws.amazon.com": "nrt"}
 """How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
+_SLICE: Final = "nvidia.com/mig-"
+_SLICES: Final = "nvml"
+"""What alone finds slices of NVIDIA's GPUs (MIG), by a library that Slinky's slurmd isn't built with (gres.conf(5))."""
 _SAME: Final = {"nvml": "nvidia"}
 """AutoDetect that finds the same devices by a library of the vendor's."""
 _OF_OTHERS: Final = frozenset({*_AUTODETECT.values(), *_SAME, "nrt"})
@@ -40,7 +43,7 @@ def with_gres_conf(config: StackConfig) -> StackConfig:
     """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
     without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
     found = vendors(config)
-    if not lacks_gres_conf(config) or len(found) != 1 or "" in found:
+    if not lacks_gres_conf(config) or len(found) != 1 or found & {"", _SLICES}:
         return config
     files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={found.pop()}\n"}
     controller = config.controller.model_copy(update={"config_files": files})
@@ -56,7 +59,7 @@ def autodetects(config: StackConfig, path: str) -> set[str]:
     """The same of the nodes of one setting; none for hosts, of which that isn't known. Beside GPUs that are known, others
     are devices of a network or the like."""
     asked = {
-        _AUTODETECT.get(resource.partition("/")[0], "")
+        _SLICES if resource.startswith(_SLICE) else _AUTODETECT.get(resource.partition("/")[0], "")
         for name, nodeset in config.nodesets.items()
         if f"nodesets.{name}.gres" == path
         for resource in nodeset.resources.extended
@@ -70,12 +73,16 @@ def lines_for(config: StackConfig, path: str) -> str:
     asked = autodetects(config, path)
     if asked and not asked - {""}:
         return f"{named}, one for the devices of each node: no AutoDetect finds them"
+    if _SLICES in asked:
+        return (
+            f"AutoDetect={_SLICES}, with an image whose slurmd is built with NVML, or lines with Name=gpu and MultipleFiles"
+        )
     return f"AutoDetect={min(asked - {''}, default='nvidia')}, or {named}"
 
 
 def finds_others_alone(wanted: str, given: set[str]) -> bool:
     """Whether every AutoDetect of ``given`` finds devices of one vendor, and none of them those of ``wanted``."""
-    return given <= _OF_OTHERS and wanted not in {_SAME.get(each, each) for each in given}
+    return given <= _OF_OTHERS and wanted not in given | {_SAME.get(each, each) for each in given}
 
 
 def outside_line(config: StackConfig) -> str:

@@ -80,12 +80,13 @@ _PRINTED: Final = "names a program that prints a password: a secret is given by 
 _OTHER_KEY: Final = "names a file with a key: all daemons have the keys of the section keys"
 _CERTIFICATES: Final = "says whose certificates a daemon believes: with others, another host passes for a daemon"
 _PARSER: Final = "loads another parser of what comes over the network than Slurm's own"
+PASSWORD: Final = "is a password in plain text, in the file and its history: give the user a new one"
 ELSEWHERE: Final = {
     **dict.fromkeys(("accountingstoragebackuphost", "dbdbackuphost"), _SECOND),
     "accountingstorageexternalhost": "names slurmdbds of other clusters, which would know this one and send it jobs",
     "accountingstoragepass": "isn't used: slurmctld speaks to slurmdbd by the cluster's key; a password here has leaked"
     " into the file and its history",
-    "jobcomppass": "is a password in plain text, in the file and its history: give the user a new one",
+    "jobcomppass": PASSWORD,
     "accountingstorageuser": "isn't used: slurmctld speaks to slurmdbd by the cluster's key",
     **dict.fromkeys(("backupaddr", "backupcontroller", "controladdr", "controlmachine", "slurmctldaddr"), _CONTROL),
     **dict.fromkeys(("dbdaddr", "dbdhost"), "names another host as slurmdbd, which is one pod here"),

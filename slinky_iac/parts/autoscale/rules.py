@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes.names import KEY, LABEL_VALUE, is_key, is_label_value
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
@@ -15,6 +17,9 @@ from slinky_iac.parts.autoscale.settings import Autoscale
 
 MOST_REQUESTS: Final = 20
 """Requests a second of KEDA to slurmctld without a warning: thirteen NodeSets by default. Chosen, not measured."""
+
+
+_SERIES_LABEL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def asks_slurmctld(autoscale: Autoscale) -> bool:
@@ -72,8 +77,25 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
         yield at(f"{path}.minReplicas").error(
             "must be 1 or more with by: hpa, since a HorizontalPodAutoscaler doesn't go to zero; KEDA does"
         )
+    yield from _labels(path, autoscale)
     if autoscale.by == "keda" and autoscale.metric is not None:
         yield at(f"{path}.metric").error("has no effect with by: keda, which counts nodes and jobs itself; remove it")
+
+
+def _labels(path: str, autoscale: Autoscale) -> Iterator[Finding]:
+    """Labels that a query of Prometheus can't have, or a selector of an external metric."""
+    for name, value in autoscale.labels.items():
+        where = at(f"{path}.labels.{name_of(name)}")
+        if autoscale.by == "keda" and _SERIES_LABEL.fullmatch(name) is None:
+            yield where.error(
+                "isn't the name of a label of Prometheus, which has letters, digits and '_', and begins with no digit:"
+                " Prometheus would refuse each query, and the NodeSet would keep its size. Correct it"
+            )
+        elif autoscale.by == "hpa" and not (is_key(name) and is_label_value(value)):
+            yield where.error(
+                f"isn't a label of Kubernetes ({KEY.form}; a value {LABEL_VALUE.form}): the API server refuses the"
+                " autoscaler, with the update half done. Correct it"
+            )
 
 
 def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Iterator[Finding]:

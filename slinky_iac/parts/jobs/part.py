@@ -24,4 +24,8 @@ class Jobs(Part):
 
     def written_secrets(self, config: StackConfig) -> Iterator[tuple[str, str | None]]:
         """Those with tokens."""
-        return ((f"tokens.{name}.secret", each.secret) for name, each in config.tokens.items())
+        base = config.cluster.resource_name
+        return (
+            (f"tokens.{name}.secret", each.secret or names.user_token_secret(base, name))
+            for name, each in config.tokens.items()
+        )

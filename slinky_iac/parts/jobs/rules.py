@@ -75,12 +75,29 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
                 f" {', '.join(map(name_of, sorted(own))) or 'none'}. Name one of these"
             )
         return
+    room = _room(config, job.partition)
+    if room is not None and job.nodes > room:
+        yield at(f"{path}.nodes").error(
+            f"is {job.nodes}, and partition {name_of(job.partition)} has {room} at the most: the job would be refused, or"
+            " wait for ever. Lower it, or raise replicas (maxReplicas with owner: autoscaler)"
+        )
     most = minutes(own[job.partition].get("MaxTime", ""))
     if most is not None and job.time_limit is not None and job.time_limit > most * 60:
         yield at(f"{path}.timeLimit").error(
             f"{-(-job.time_limit // 60)} minutes are more than MaxTime of partition {name_of(job.partition)}, {most}"
             " minutes: the job would be refused, or wait for ever. Lower it, or raise MaxTime"
         )
+
+
+def _room(config: StackConfig, partition: str) -> int | None:
+    """The most nodes that a partition can have; None where that isn't known: of a slurmctld outside, of every node of the
+    cluster, which other stacks may have some of, and of pods that come with Kubernetes nodes."""
+    members = config.partitions[partition].nodesets if partition in config.partitions else (partition,)
+    sets = [config.nodesets[each] for each in members if each in config.nodesets]
+    if not config.slurmctld.owns_conf or "ALL" in members or any(each.on_each_node for each in sets):
+        return None
+    hosts = {host for each in members if each not in config.nodesets for host in hosts_in(each)}
+    return sum(each.most for each in sets) + len(hosts)
 
 
 def _script(path: str, job: Job) -> Iterator[Finding]:

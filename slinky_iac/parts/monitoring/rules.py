@@ -8,6 +8,8 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.monitoring.alerts import STALE_S
+from slinky_iac.parts.monitoring.cron import longest_gap
 
 
 def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -36,4 +38,26 @@ def _without_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         )
 
 
-RULES = (_scraped, _without_daemons)
+def _schedule(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    asked = config.monitoring
+    if asked.status is None:
+        return
+    path = at("monitoring.status.schedule")
+    try:
+        gap = longest_gap(asked.status.schedule)
+    except ValueError as error:
+        yield path.error(
+            f"{error}. The API server refuses such a CronJob, with the update half done. Write */5 * * * *, say"
+        )
+        return
+    most = STALE_S // 60
+    if asked.rules and (gap is None or gap > most):
+        rare = "leaves days out" if gap is None else f"has {gap} minutes between two runs"
+        yield path.warning(
+            f"{rare}, and the alerts of monitoring.rules treat a status older than {most} minutes as missing: they would be"
+            f" sent without a cause. Run it every {most // 2} minutes or more often: */5 * * * *",
+            id="monitoring-status-rare",
+        )
+
+
+RULES = (_scraped, _without_daemons, _schedule)

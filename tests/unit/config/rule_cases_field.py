@@ -591,9 +591,6 @@ SOUND = {
     "a port that the operator writes too": conf("SlurmdPort", "6818"),
     "the least age of ended jobs that Slurm advises": conf("MinJobAge", "2"),
     "what clients of a federation show": conf("FederationParameters", "fed_display"),
-    "a part of a GPU with media engines": nodeset(
-        gres=["gpu:1g.10gb+me:1"], resources={"extended": {"nvidia.com/mig-1g.10gb.me": 1}}
-    ),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
     "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),
 }

@@ -147,6 +147,32 @@ NETWORKS += [
         ("metal-1 (external.slurmdHosts)", "or theirs to it"),
         {"networkPolicies": {"addresses": {"metal-1": ["192.0.2.2"]}}},
     ),
+    Case(
+        "a slurmctld among the addresses that jobs may not connect to",
+        outside(
+            nodesets=GPU,
+            **on(addresses={"ctl.example.org": ["192.0.2.1"]}, egress={"parts": ["slurmd"], "blocked": ["192.0.2.0/24"]}),
+        ),
+        "error",
+        "networkPolicies.egress.blocked",
+        ("192.0.2.0/24", "ctl.example.org (controller.external)", "pods of slurmd", "jobs are lost"),
+        {"networkPolicies": {"egress": {"blocked": ["192.0.2.128/25"]}}},
+    ),
+    Case(
+        "a slurmctld that users could not reach",
+        outside(
+            logins={"main": {"sssdConfFrom": {"secret": "sssd"}}},
+            **on(
+                nodes=[],
+                addresses={"ctl.example.org": ["192.0.2.1"]},
+                egress={"parts": ["login"], "blocked": ["2001:db8::/32", "0.0.0.0/0"]},
+            ),
+        ),
+        "error",
+        "networkPolicies.egress.blocked",
+        ("0.0.0.0/0", "pods of login", "commands would fail"),
+        {"networkPolicies": {"egress": {"blocked": ["169.254.169.254/32"]}}},
+    ),
 ]
 NETWORKS_TOLD = [
     Case(

@@ -116,6 +116,24 @@ PROGRAMS_TOLD = [
     case("EpilogSlurmctld", "/opt/site/e.sh", "warning", (*_IMAGE, "slurmctld"), mounted_in_slurmctld("/opt/site")),
     case("ResumeProgram", "/opt/site/resume", "warning", (*_IMAGE, "power saving is off"), OWN_SLURMCTLD),
 ]
+
+
+def spank(line: str) -> dict[str, Any]:
+    return nodeset() | {"controller": {"configFiles": {"plugstack.conf": f"# ours\n{line}\n"}}}
+
+
+def _required(plugin: str, cure: dict[str, Any]) -> Case:
+    words = ("requires", "on line 2", "nodesets.gpu", "each job fails", "write optional")
+    path = "controller.configFiles.plugstack.conf"
+    return Case(f"a plugin {plugin} that each job needs", spank(f"required {plugin} a=b"), "warning", path, words, cure)
+
+
+PROGRAMS_TOLD += [
+    _required("/opt/spank/private-tmp.so", mounted("/opt/spank")),
+    _required("/opt/spank/lua.so", spank("optional /opt/spank/lua.so")),
+    _required("x11.so", OWN),
+    _required("spank_pyxis.so", {"nodesets": {"gpu": {"image": "ghcr.io/slinkyproject/slurmd-pyxis:26.05-ubuntu24.04"}}}),
+]
 PERL, ROCKY = "#!/usr/bin/perl -w\nexit 0;\n", "ghcr.io/slinkyproject/slurmd:26.05-rockylinux9"
 
 

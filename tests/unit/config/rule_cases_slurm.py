@@ -296,7 +296,60 @@ READ = [
     ),
 ]
 SLURM = READ + SCRIPTS + METAL
-SLURM_TOLD = REPLACED + DRAINED + PORTS + CLOUD
+
+
+def saving(*, cpu: dict[str, str] | None = None, **more: str) -> dict[str, Any]:
+    """Power saving of a slurmctld in Kubernetes; ``cpu``: of the partition."""
+    programs = {"SuspendProgram": "/bin/true", "ResumeProgram": "/bin/true"}
+    nodesets = {"cpu": {"replicas": 2, "partition": {"config": cpu or {}}}}
+    return minimal(nodesets=nodesets, controller={"extraConf": programs | more})
+
+
+def taken(name: str, bad: dict[str, Any], word: str, **cure: str) -> Case:
+    words = ("pods of cpu", word, "SuspendExcStates: ", "DOWN")
+    return Case(name, bad, "warning", "controller.extraConf.SuspendProgram", words, {"controller": {"extraConf": cure}})
+
+
+POWER = [
+    *(
+        Case(
+            f"pods that are powered down after each job: {kind}",
+            minimal(nodesets={"cpu": {"replicas": 1} | own}, **more),
+            "warning",
+            f"{kind}.config.PowerDownOnIdle",
+            ("each pod of the partition", "SuspendExcStates doesn't hold"),
+            cure,
+        )
+        for kind, own, more, cure in (
+            (
+                "nodesets.cpu.partition",
+                {"partition": {"config": {"PowerDownOnIdle": True}}},
+                {},
+                {"nodesets": {"cpu": {"partition": {"config": {"PowerDownOnIdle": "NO"}}}}},
+            ),
+            (
+                "partitions.all",
+                {},
+                {"partitions": {"all": {"nodesets": ["ALL"], "config": {"PowerDownOnIdle": "yes"}}}},
+                {"partitions": {"all": {"nodesets": []}}},
+            ),
+        )
+    ),
+    taken("pods that are powered down", saving(SuspendTime="600"), "600 s", SuspendExcStates="DYNAMIC_NORM"),
+    taken(
+        "pods of a partition that saves power",
+        saving(cpu={"SuspendTime": "300"}),
+        "300 s",
+        SuspendExcParts="cpu",
+    ),
+    taken(
+        "some pods that are left out",
+        saving(SuspendTime="60", SuspendExcNodes="cpu-[0-1]:1", SuspendExcStates="DRAIN"),
+        "DRAIN,DYNAMIC_NORM",
+        SuspendExcNodes="cpu-[0-1]",
+    ),
+]
+SLURM_TOLD = REPLACED + DRAINED + PORTS + CLOUD + POWER
 REFUSED_ONCE = {
     "MaxTime": "2days",
     "State": "CLOSED",
@@ -310,6 +363,11 @@ SLURM_SOUND: dict[str, dict[str, Any]] = {
     "nodes of the stack that keep their power": minimal(
         nodesets={"cpu": {"replicas": 2}},
         controller={"extraConf": {"SuspendExcNodes": "cpu-[0-1]:1,cpu-1", "SuspendExcParts": "cpu"}},
+    ),
+    "pods whose partition saves no power": saving(cpu={"SuspendTime": "INFINITE"}, SuspendTime="600"),
+    "power saving that is off": saving(SuspendTime="-1"),
+    "a part of a GPU with media engines": gpus(
+        "AutoDetect=nvml\n", "gpu:1g.10gb+me:1", devices={"nvidia.com/mig-1g.10gb.me": 1}
     ),
     "GPUs by a claim": merged(
         gpus("AutoDetect=nvidia\n", "gpu:8", devices={}),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from slinky_iac.config import fields
+from slinky_iac.config.labels import Labels
 from slinky_iac.config.slurm.gres import GresItem
 from slinky_iac.parts.slurmdbd.settings import Database
 from slinky_iac.specs.slurm_conf import pair
@@ -46,6 +47,11 @@ def test_the_count_of_a_gres_has_slurms_units() -> None:
 
 
 TABLE: list[tuple[Any, list[object], list[object]]] = [
+    (
+        Labels,
+        [{}, {"app": "a_b.c-1"}, {"example.org/app": ""}, {"a" * 63: "x" * 63}],
+        [{"a b": "c"}, {"app": "a b"}, {"app": "-a"}, {"a/b/c": "d"}, {"app": "x" * 64}, {"": "a"}, {"app": 1}],
+    ),
     (fields.DnsLabel, ["a", "slurm", "a-1", "1a", "a" * 63], ["", "A", "a_b", "-a", "a-", "a.b", "a" * 64, 1]),
     (fields.NodeSetName, ["gpu", "gpu-a100", "g" * 30], ["g" * 31, "all", "default", "GPU", "gpu_1", "gpu.a", "gpu,cpu"]),
     (

@@ -27,7 +27,6 @@ def warned(config: StackConfig) -> bool:
     ("resource", "text"),
     [
         ("nvidia.com/gpu", "AutoDetect=nvidia\n"),
-        ("nvidia.com/mig-1g.5gb", "AutoDetect=nvidia\n"),
         ("amd.com/gpu", "AutoDetect=rsmi\n"),
         ("gpu.intel.com/i915", "AutoDetect=oneapi\n"),
     ],
@@ -36,6 +35,19 @@ def test_the_vendor_of_the_devices_says_how_slurmd_looks_for_them(resource: str,
     made = stack({**GPUS, "resources": {"extended": {resource: 2}}})
     assert made.controller.config_files[GRES_CONF] == text
     assert not warned(made)
+
+
+@pytest.mark.parametrize(
+    ("text", "finds"), [("AutoDetect=nvidia\n", False), ("AutoDetect=nvml\n", True), ("AutoDetect=full\n", True)]
+)
+def test_slices_of_gpus_are_found_by_one_way_alone(text: str, finds: bool) -> None:
+    """gres.conf(5): nvidia detects no MIG device. The GPU that a slice is of would be of another type or number."""
+    slices = {**GPUS, "gres": ["gpu:1g.5gb:2"], "resources": {"extended": {"nvidia.com/mig-1g.5gb": 2}}}
+    made = stack(slices, controller={"configFiles": {GRES_CONF: text}})
+    assert warned(made) != finds
+    bare = stack(slices)
+    assert GRES_CONF not in bare.controller.config_files
+    assert warned(bare)
 
 
 @pytest.mark.parametrize("extended", [{}, {"example.org/gpu": 2}, {"nvidia.com/gpu": 2, "amd.com/gpu": 2}])

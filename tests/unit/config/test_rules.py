@@ -25,6 +25,7 @@ from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_releases import RELEASES, RELEASES_SOUND, RELEASES_TOLD
 from tests.unit.config.rule_cases_sites import SITES, SITES_SOUND, SITES_TOLD
 from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
+from tests.unit.config.rule_cases_sshd import SSHD, SSHD_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_SOUND, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
@@ -33,7 +34,7 @@ RULES_OF_PARTS = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.p
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in RULES_OF_PARTS]
 """Each part has its own cases beside its tests: errors, and what is only told."""
 ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
-ERRORS += RELEASES + PROGRAMS + FILES + VALUES + SLURM + SITES + [case for each in OF_PARTS for case in each.CASES]
+ERRORS += RELEASES + PROGRAMS + FILES + VALUES + SLURM + SITES + SSHD + [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
@@ -46,6 +47,7 @@ HINTS = (
     + VALUES_TOLD
     + SLURM_TOLD
     + SITES_TOLD
+    + SSHD_TOLD
     + ADOPTED_TOLD
     + RAW_TOLD
     + RELEASES_TOLD

@@ -165,3 +165,77 @@ def test_a_secret_is_found_however_deep_it_stands(around: Any, name: str) -> Non
 def test_any_name_is_judged(name: str) -> None:
     assert isinstance(is_secret(name), bool)
     assert isinstance(is_likely_secret(name), bool)
+
+
+_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n-----END OPENSSH PRIVATE KEY-----\n"
+_OLD = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEAabcdefgh\n"
+PLACES: dict[str, dict[str, Any]] = {
+    "controller.configFiles.oci.conf": {"controller": {"configFiles": {"oci.conf": f"# {_KEY}"}}},
+    "controller.prolog.10-key.sh": {"controller": {"prolog": {"10-key.sh": f"#!/bin/sh\ncat > k <<E\n{_OLD}E\n"}}},
+    "logins.main.rootAuthorizedKeys": {"logins": {"main": {"rootAuthorizedKeys": _KEY, "sssdConfFrom": {"secret": "s"}}}},
+    "jobs.a.script.text": {
+        "jobs": {"a": {"user": "alice", "workingDirectory": "/", "script": {"text": f"#!/bin/sh\necho '{_KEY}'"}}}
+    },
+    "nodesets.gpu.raw.pod.containers.0.env.0.value": {
+        "nodesets": {
+            "gpu": {
+                "replicas": 1,
+                "raw": {"pod": {"containers": [{"name": "x", "image": "x:1", "env": [{"name": "A", "value": _KEY}]}]}},
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(("path", "given"), PLACES.items(), ids=PLACES)
+def test_a_private_key_is_refused_wherever_it_is(path: str, given: dict[str, Any]) -> None:
+    said = [
+        (level, message) for level, place, message in found(minimal(**given)) if place == path and "private key" in message
+    ]
+    assert [level for level, _ in said] == ["error"]
+    assert "b3BlbnNz" not in said[0][1]
+
+
+def test_a_script_may_look_for_private_keys() -> None:
+    script = "#!/bin/sh\ngrep -q -- '-----BEGIN RSA PRIVATE KEY-----' /tmp/x && exit 1\nexit 0\n"
+    assert not any("private key" in message for _, _, message in found(minimal(controller={"prolog": {"a.sh": script}})))
+
+
+@pytest.mark.parametrize(
+    ("piece", "place"),
+    [
+        ({"container": {"env": [{"name": "WANDB_API_KEY_SECRET", "value": "hunter2hunter2"}]}}, "container.env"),
+        (
+            {"pod": {"containers": [{"name": "x", "image": "x:1", "env": [{"name": "DB_PASSWORD", "value": "hunter2"}]}]}},
+            "pod.containers",
+        ),
+        (
+            {"pod": {"initContainers": [{"name": "x", "image": "x:1", "env": [{"name": "TOKEN", "value": "hunter2"}]}]}},
+            "pod.initContainers",
+        ),
+    ],
+)
+@pytest.mark.parametrize("section", ["nodesets", "controller"])
+def test_a_secret_in_the_variables_of_a_raw_piece_is_refused(section: str, piece: dict[str, Any], place: str) -> None:
+    given = {"nodesets": {"gpu": {"replicas": 1, "raw": piece}}} if section == "nodesets" else {"controller": {"raw": piece}}
+    path = f"{'nodesets.gpu' if section == 'nodesets' else 'controller'}.raw.{place}"
+    said = [(level, message) for level, at, message in found(minimal(**given)) if at == path]
+    assert [level for level, _ in said] == ["error"]
+    assert "hunter2" not in said[0][1]
+    assert "secretKeyRef" in said[0][1]
+
+
+_SIDECARS = "nodesets.gpu.raw.pod.containers"
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        {"name": "DB_PASSWORD", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+        {"name": "TOKEN_FILE", "value": "/run/token"},
+        {"name": "USE_TOKEN", "value": "true"},
+    ],
+)
+def test_variables_that_hold_no_secret_are_taken(variable: dict[str, Any]) -> None:
+    containers = [{"name": "x", "image": "x:1", "env": [variable]}]
+    assert levels(minimal(nodesets={"gpu": {"replicas": 1, "raw": {"pod": {"containers": containers}}}}), _SIDECARS) == []

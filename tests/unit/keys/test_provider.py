@@ -60,6 +60,7 @@ def test_only_what_slurmctld_takes_is_kept_and_in_one_form() -> None:
         (keys(jwk(n=None)), "no RSA numbers n and e"),
         (keys(jwk(n="!!")), "no RSA numbers n and e"),
         (keys(jwk(n="AQAB")), "of 17 bits"),
+        (keys(jwk(n="u" * 342)), "has an n that is even"),
         (keys(jwk(e="AA")), "exponent"),
         (keys(jwk(n="x" * 100)), "bits"),
     ],

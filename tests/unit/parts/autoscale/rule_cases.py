@@ -22,6 +22,22 @@ def cure(**autoscale: Any) -> dict[str, Any]:
 
 CASES = [
     Case(
+        "a label that no query of Prometheus can have",
+        scaled({"source": "https://prometheus.example.org", "labels": {"k8s-cluster": "a b"}}),
+        "error",
+        "nodesets.gpu.autoscale.labels.k8s-cluster",
+        ("label of Prometheus", "keep its size"),
+        {"nodesets": {"gpu": {"autoscale": {"labels": None}}}},
+    ),
+    Case(
+        "a label that no selector of an external metric can have",
+        scaled({"by": "hpa", "minReplicas": 1, "metric": "nodes", "labels": {"k8s-cluster": "a b"}}),
+        "error",
+        "nodesets.gpu.autoscale.labels.k8s-cluster",
+        ("label of Kubernetes", "half done"),
+        {"nodesets": {"gpu": {"autoscale": {"labels": {"k8s-cluster": "a_b"}}}}},
+    ),
+    Case(
         "an autoscaler beside the gate's number",
         nodeset(autoscale={}),
         "error",

@@ -22,12 +22,36 @@ def inside(job: dict[str, Any], **over: Any) -> dict[str, Any]:
 
 JOBS = [
     Case(
+        "a job of more nodes than its partition has",
+        inside({"partition": "gpu", "nodes": 2}),
+        "error",
+        "jobs.bench.nodes",
+        ("is 2", "has 1 at the most", "wait for ever"),
+        {"nodesets": {"gpu": {"owner": "autoscaler", "maxReplicas": 2}}},
+    ),
+    Case(
+        "a job of more nodes than those of a partition together",
+        inside({"partition": "all", "nodes": 3}, partitions={"all": {"nodesets": ["gpu"]}}),
+        "error",
+        "jobs.bench.nodes",
+        ("has 1 at the most",),
+        {"partitions": {"all": {"nodesets": ["ALL"]}}},
+    ),
+    Case(
         "no token is written into a key's Secret",
         minimal(tokens={"ci": {"user": "alice", "secret": "slurm-auth-jwths256", "refresh": False}}),
         "error",
         "tokens.ci.secret",
         ("Secret of its own",),
         {"tokens": {"ci": {"secret": "ci-token"}}},
+    ),
+    Case(
+        "no Secret has two users' tokens",
+        minimal(tokens={"a": {"user": "alice"}, "b": {"user": "bob", "secret": "slurm-a-token"}}),
+        "error",
+        "tokens.b.secret",
+        ("is the Secret of tokens.a.secret", "act as one user"),
+        {"tokens": {"b": {"secret": "b-token"}}},
     ),
     Case(
         "a job of root",
