@@ -226,13 +226,12 @@ class Ladder:
         with self._measured(name, count, connection) as done:
             began = self.now()
             run = order()
-            self._alone = connection if run is None else None
-            ended = self._end_jobs_of_drained(
-                name, count, connection, half, run, at_once=half if run is not None else OPERATORS_BATCH
-            )
-            self._await(f"{count - half} pods", lambda: by_hand.pods(connection) == count - half)
-            after = self.now() - ended.jobs
-            self._alone = None
+            with self._touching(connection if run is None else None):
+                ended = self._end_jobs_of_drained(
+                    name, count, connection, half, run, at_once=half if run is not None else OPERATORS_BATCH
+                )
+                self._await(f"{count - half} pods", lambda: by_hand.pods(connection) == count - half)
+                after = self.now() - ended.jobs
             if run is not None:
                 self.finish(run, name, count)
             took = self.now() - began
@@ -319,6 +318,16 @@ class Ladder:
         self._run = None
         if code:
             raise refusals.failed(name, count, self.updates.said())
+
+    @contextmanager
+    def _touching(self, alone: Connection | None) -> Iterator[None]:
+        """Waits inside of it touch a pod where slurm-operator is ``alone``. None after it does: those of the removal after a
+        Ctrl-C find this connection closed."""
+        self._alone = alone
+        try:
+            yield
+        finally:
+            self._alone = None
 
     def _await(self, what: str, check: Callable[[], T]) -> T:
         """What ``check`` gives as soon as that is something."""

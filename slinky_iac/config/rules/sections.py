@@ -225,7 +225,7 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
 
 
 SHORT_S: Final = 60
-"""A deadline under which nobody who runs jobs means seconds, or a trial's."""
+"""A deadline under which a person who runs jobs hardly means seconds; a trial may."""
 
 
 def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:

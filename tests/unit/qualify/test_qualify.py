@@ -539,3 +539,15 @@ def test_an_operator_alone_that_has_stopped_is_made_to_look_again_and_no_gate_is
     assert kube.touched == ["a"]
     assert len(said) == 1
     assert sum(waits) < 2 * NUDGE_S
+
+
+def test_a_step_of_the_operator_alone_that_is_cut_off_leaves_no_touch_for_the_removal() -> None:
+    """Its connection is closed by then: the removal ended in a traceback, with the ladder left in place."""
+    kube, waits = Asleep(), [0.0]
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: sum(waits), sleep=waits.append)
+    connection = cast("Connection", SimpleNamespace(kube=kube, reach=SimpleNamespace(namespace="slurm")))
+    with pytest.raises(KeyboardInterrupt), ladder._touching(connection):
+        raise KeyboardInterrupt
+    with pytest.raises(QualifyRefused, match="there are not one pod"):
+        ladder._await("one pod", lambda: len(kube.pods) == 1)
+    assert kube.touched == []
