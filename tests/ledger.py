@@ -126,8 +126,8 @@ class Ledger(Generic[Line]):
         recorded = self.read(self.recorded)
         before = self.read(self.kept)  # refused before anything is written
         moved = list(_of_this_history(recorded))
-        newest = {self.same(each): each for each in moved}
-        stay = latest([*before, *newest.values()], self.same)
+        newest = list({self.same(each): each for each in reversed(moved)}.values())[::-1]  # in the order of the last run
+        stay = latest([*before, *newest], self.same)
         self.kept.write_text(_text(stay))
         self.recorded.unlink(missing_ok=True)
         self.append(self.recorded, [each for each in recorded if each not in moved])
