@@ -23,6 +23,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " Leave it out, or raise `resources`. Acknowledge it if CPUs are meant to be shared.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
+    "claim-shared": "All pods of a NodeSet or a login set share one ResourceClaim, which Kubernetes gives devices once. Use"
+    " `resourceClaimTemplateName`. Acknowledge it where the devices can be reached from each node.",
     "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
     " that sackd in the pod can't name. List them in `clients.NAME.people`. Acknowledge it if the sidecar's image asks your"
     " directory (LDAP).",
@@ -44,6 +46,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "daemonset-operator-1-1-0": "A NodeSet in DaemonSet mode has slurm-operator 1.1.0. What that operator drains itself,"
     " because somebody took a label from a Kubernetes node, it returns in the same moment, and never deletes. Upgrade to"
     " 1.1.1 or newer; acknowledge it if labels and taints of these nodes don't change while jobs run.",
+    "database-by-hand": "slurmdbd makes its database when it starts, but none whose name has a '-'. Make it before, with the"
+    " rights of the user.",
     "default-partition-twice": "Several partitions have `Default=YES`, and slurmctld keeps the one whose line is the last in"
     " slurm.conf. Remove it from the others.",
     "devices-without-gres": "Pods of a NodeSet ask Kubernetes for GPUs, and `gres` names none, or fewer: no job gets them."

@@ -53,6 +53,7 @@ def _of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _ports(part)
         yield from _dropped(part)
         yield from _unlike(part)
+        yield from _claims(config, part)
         resolver = part.raw.pod.get("dnsPolicy", "ClusterFirst")
         if resolver not in _RESOLVERS:
             yield at(f"{part.path}.raw.pod.dnsPolicy").error(
@@ -193,6 +194,24 @@ def _unlike(part: Part) -> Iterator[Finding]:
             " slurm.conf is that one",
             id="slurmd-not-root",
         )
+
+
+def _claims(config: StackConfig, part: Part) -> Iterator[Finding]:
+    """A claim of devices that all pods of a set share is allocated once."""
+    kind, _, name = part.path.partition(".")
+    if kind == "nodesets":
+        nodeset = config.nodesets[name]
+        several = nodeset.on_each_node or max(nodeset.replicas, nodeset.max_replicas or 0) > 1
+    else:
+        several = kind == "logins" and config.logins[name].replicas > 1
+    for number, each in enumerate(listed(part.raw.pod, "resourceClaims")):
+        if several and each.get("resourceClaimName"):
+            yield at(f"{part.path}.raw.pod.resourceClaims[{number}].resourceClaimName").warning(
+                f"is {name_of(str(each['resourceClaimName']))}, one claim for all pods of {part.path}: Kubernetes gives it"
+                " devices once, and pods on other nodes stay Pending. For devices of each pod's own name a"
+                " ResourceClaimTemplate in resourceClaimTemplateName",
+                id="claim-shared",
+            )
 
 
 RULES = (_of_pods,)

@@ -69,6 +69,12 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
             "is set together with the secret databasePassword, and slurmdbd has one password: remove passwordFrom, or run"
             " `pulumi config rm slinky-iac:databasePassword`"
         )
+    if accounting.database is not None and "-" in accounting.database.name:
+        yield at("accounting.database.name").info(
+            f"is {name_of(accounting.database.name)}: slurmdbd makes no database whose name has a '-'. Make it before"
+            " `pulumi up`, or give it a name with '_'",
+            id="database-by-hand",
+        )
     if accounting.database is not None and not given and "databasePassword" not in secrets:
         yield at("accounting.database").error(
             "needs a password; run `pulumi config set --secret slinky-iac:databasePassword`"

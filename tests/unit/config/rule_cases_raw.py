@@ -542,4 +542,20 @@ RAW_TOLD += [
         ("lays no labels",),
         {"accounting": {"pod": None}},
     ),
+    Case(
+        "one claim of devices for pods on several nodes",
+        part("nodesets", {"replicas": 2, "raw": {"pod": {"resourceClaims": [{"name": "g", "resourceClaimName": "gpus"}]}}}),
+        "warning",
+        "nodesets.a.raw.pod.resourceClaims[0].resourceClaimName",
+        ("gpus", "stay Pending", "resourceClaimTemplateName"),
+        {"nodesets": {"a": {"replicas": 1}}},
+    ),
+    Case(
+        "a database that slurmdbd can't make",
+        minimal(accounting={"enabled": True, "database": {"host": "db", "name": "slurm-acct"}}),
+        "info",
+        "accounting.database.name",
+        ("slurm-acct", "Make it before"),
+        {"accounting": {"database": {"name": "slurm_acct"}}},
+    ),
 ]
