@@ -19,6 +19,7 @@ PULUMI = """#!/bin/sh
 echo "$@" >> "$SEEN"
 env | grep -E '^(PULUMI_|SLINKY_|KUBECONFIG)' | sort >> "$SEEN"
 [ "$1" = stack ] && echo 'encryptionsalt: v1:abc' > Pulumi.qualify.yaml
+wait_for_it() { i=0; while [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done; }
 [ -f "$ACTS/$1" ] && . "$ACTS/$1"
 exit 0
 """

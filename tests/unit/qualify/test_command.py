@@ -51,11 +51,20 @@ NOTHING = (False, {"real-1"})
 # -- cut off --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """As in a terminal: where these tests run under `nohup`, they inherit that the end of a terminal is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("sign", ["INT", "TERM", "HUP"])
 def test_a_signal_in_an_update_ends_it_and_removes_all(
     site: Site, cluster: Cluster, sign: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site.act("up", f"trap 'echo up ended >> \"$SEEN\"; exit 130' INT\nkill -{sign} $PPID\nwhile :; do sleep 0.05; done")
+    site.act("up", f"trap 'echo up ended >> \"$SEEN\"; exit 130' INT\nkill -{sign} $PPID\nwait_for_it")
     assert site.run() == 130
     assert left(site, cluster) == NOTHING
     assert site.seen.index("up ended") < site.seen.index("destroy --yes"), "nothing runs beside what removes the rung"
@@ -87,7 +96,7 @@ def test_ctrl_c_in_the_wait_for_kwok_removes_all(site: Site, cluster: Cluster) -
 def test_a_signal_in_a_clean_says_what_is_left(site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     killed(site, cluster)
     capsys.readouterr()
-    site.act("destroy", "trap 'exit 130' INT\nkill -TERM $PPID\nwhile :; do sleep 0.05; done")
+    site.act("destroy", "trap 'exit 130' INT\nkill -TERM $PPID\nwait_for_it")
     assert site.run("--clean") == 3
     assert "Not all of the ladder is removed" in capsys.readouterr().err
     assert len(cluster.nodes) == 3
@@ -117,7 +126,7 @@ def test_a_lost_connection_says_why_and_what_is_left(
 
 def test_the_second_ctrl_c_kills_the_update_before_it_is_removed(site: Site, cluster: Cluster) -> None:
     """One that doesn't end in order would else run beside the destroy, with its lock lifted."""
-    site.act("up", "trap 'kill -INT $PPID' INT\necho $$ > \"$ACTS/pid\"\nkill -INT $PPID\nwhile :; do sleep 0.05; done")
+    site.act("up", "trap 'kill -INT $PPID' INT\necho $$ > \"$ACTS/pid\"\nkill -INT $PPID\nwait_for_it")
     site.act("destroy", 'kill -0 $(cat "$ACTS/pid") 2>/dev/null && echo beside an update >> "$SEEN"')
     assert site.run() == 130
     assert left(site, cluster) == NOTHING
@@ -128,7 +137,7 @@ def test_ctrl_c_in_the_removal_says_what_is_left_and_the_whole_command(
     site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site.act("up", "exit 1")
-    site.act("destroy", "trap 'kill -INT $PPID' INT\nkill -INT $PPID\nwhile :; do sleep 0.05; done")
+    site.act("destroy", "trap 'kill -INT $PPID' INT\nkill -INT $PPID\nwait_for_it")
     assert site.run("--context", "test") == 3
     said = capsys.readouterr().err
     assert "install failed" in said, "why it came to this isn't lost"

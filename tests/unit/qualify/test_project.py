@@ -27,7 +27,8 @@ echo "$@" >> "$SEEN"
 env | grep -E '^(PULUMI_|SLINKY_|KUBECONFIG)' | sort >> "$SEEN"
 case $1 in
   up) echo "  error: no room"; exit 3;;
-  destroy) trap 'echo ended in order; exit 130' INT; echo begun; while :; do sleep 0.05; done;;
+  destroy) trap 'echo ended in order; exit 130' INT; echo begun
+    i=0; while [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done;;
 esac
 """
 PROGRAM = """name: prod
