@@ -50,6 +50,13 @@ def test_slices_of_gpus_are_found_by_one_way_alone(text: str, finds: bool) -> No
     assert warned(bare)
 
 
+def test_a_gres_conf_of_the_operators_own_that_finds_no_slice_is_a_warning() -> None:
+    """1.1 writes AutoDetect=nvidia where the stack has no file of that name."""
+    slices = {**GPUS, "gres": ["gpu:1g.5gb:2"], "resources": {"extended": {"nvidia.com/mig-1g.5gb": 2}}}
+    assert warned(stack(slices, operator={"version": "1.1.2"}))
+    assert not warned(stack(GPUS, operator={"version": "1.1.2"}))
+
+
 @pytest.mark.parametrize("extended", [{}, {"example.org/gpu": 2}, {"nvidia.com/gpu": 2, "amd.com/gpu": 2}])
 def test_an_unknown_vendor_is_a_warning_and_nothing_is_guessed(extended: dict[str, int]) -> None:
     made = stack({**GPUS, "resources": {"extended": extended}})
