@@ -20,7 +20,7 @@ from tests.stacks import ROOT, form, merged, read_yaml
 CASES: Final = ROOT / "tests" / "cases" / "kubernetes"
 STORED: Final = CASES / "operator_pods.json"
 RELEASES: Final = ("1.0.1", "1.1.0", "1.2.1")
-_HOME: Final = "/root"
+HOME: Final = "/root"
 """Of root in login pods."""
 _APART: Final = {
     "labelSelector": {"matchExpressions": [{"key": "app.kubernetes.io/name", "operator": "In", "values": ["slurmd"]}]},
@@ -49,7 +49,7 @@ def key(name: str, version: str, each: Resource) -> str:
 
 def plain(value: Any) -> Any:
     """As JSON has it, without what says nothing."""
-    return _said(json.loads(json.dumps(value, default=dict).replace(f"{_HOME}/", "HOME/")))
+    return _said(json.loads(json.dumps(value, default=dict).replace(f"{HOME}/", "HOME/")))
 
 
 def _said(value: Any) -> Any:

@@ -16,6 +16,7 @@ from slinky_iac.errors import KubeError, KubeNotFound
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Condition, Listed, ObjectMeta, Pod, Wire
 from slinky_iac.kube.requests import label_of, place
+from slinky_iac.text import stamp
 
 NODES: Final = "/api/v1/nodes"
 ANNOTATION: Final = "kwok.x-k8s.io/node"
@@ -123,14 +124,14 @@ class FakeNodesClient(KubeClient):
         return served(answer.content)
 
 
-def restore_readiness(kube: KubeClient, namespace: str, pod: Pod, moment: str) -> None:
-    """Put back the conditions of exactly this pod that a kubelet keeps, as of ``moment`` (RFC 3339).
+def restore_readiness(kube: KubeClient, namespace: str, pod: Pod, now: int) -> None:
+    """Put back the conditions of exactly this pod that a kubelet keeps, as of ``now``, seconds since 1970.
 
     slurm-operator writes a pod's whole list of conditions, as it was in its cache (1.2.1: ``StatusPatchObject``, a merge
     patch): what a kubelet wrote in that moment is lost. A kubelet compares and writes it again; kwok does not.
     :raises KubeConflict: another pod has the name now. :raises KubeNotFound: the pod is gone.
     """
-    held = [{"type": kept, "status": "True", "lastTransitionTime": moment} for kept in _KEPT]
+    held = [{"type": kept, "status": "True", "lastTransitionTime": stamp(now)} for kept in _KEPT]
     body = {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -31,7 +31,9 @@ class _AddressedStatus(PodStatus, frozen=True):
     pod_ip: str = field(default="", name="podIP")
 
 
-class _AddressedPod(Pod, frozen=True, dict=True):
+class AddressedPod(Pod, frozen=True, dict=True):
+    """A pod with its address, and that of its node."""
+
     status: _AddressedStatus = _AddressedStatus()
 
 
@@ -39,7 +41,7 @@ def addresses_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[s
     """Addresses of all pods of a selector and of the nodes that they are on: from one of these they connect to a host
     outside, unless a NAT further on changes it."""
     query = {"labelSelector": selector}
-    found = kube.listed(place("Pod", namespace), Listed[_AddressedPod], f"pods of {namespace} with {selector}", query)
+    found = kube.listed(place("Pod", namespace), Listed[AddressedPod], f"pods of {namespace} with {selector}", query)
     return frozenset(address for pod in found for address in (pod.status.pod_ip, pod.status.host_ip) if address)
 
 

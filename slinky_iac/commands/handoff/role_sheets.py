@@ -15,7 +15,8 @@ from slinky_iac.blueprint.flows import users_port
 from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
-from slinky_iac.config.slurm.node_gres import GRES_CONF, outside_line
+from slinky_iac.config.operator.conf import GRES_CONF
+from slinky_iac.config.slurm.node_gres import outside_line
 from slinky_iac.config.slurm.power import LINE
 from slinky_iac.config.slurm.slurmd_hosts import SlurmdHost
 from slinky_iac.config.stack import StackConfig

@@ -10,10 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Final
-
-from msgspec import field
 
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.reach import Reach
@@ -21,7 +18,8 @@ from slinky_iac.commands.qualify.settings import NODESET
 from slinky_iac.errors import KubeConflict, KubeNotFound, SlinkyError
 from slinky_iac.kube.client import WORKERS
 from slinky_iac.kube.fake_nodes import restore_readiness
-from slinky_iac.kube.objects import Listed, Pod, PodStatus
+from slinky_iac.kube.objects import Listed
+from slinky_iac.kube.pods import AddressedPod
 from slinky_iac.kube.requests import place
 from slinky_iac.slurmrest.objects import Node
 
@@ -29,16 +27,6 @@ PAUSE_S: Final = 2.0
 BUDGET_S: Final = 30.0
 RUNNING: Final = "Running"
 """Phase of a pod whose containers have started; its readiness isn't a condition for a slurmd."""
-
-
-class _AddressedStatus(PodStatus, frozen=True):
-    pod_ip: str = field(default="", name="podIP")
-
-
-class AddressedPod(Pod, frozen=True, dict=True):
-    """A worker pod with its address."""
-
-    status: _AddressedStatus = _AddressedStatus()
 
 
 def missing(pods: Iterable[AddressedPod], records: Mapping[str, Node]) -> dict[str, str]:
@@ -118,7 +106,7 @@ class Fleet:
         )
         for pod in overwritten(pods):
             with suppress(KubeConflict, KubeNotFound):  # replaced or gone since: the next look has it
-                restore_readiness(connection.kube, space, pod, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+                restore_readiness(connection.kube, space, pod, connection.now())
         records = of_ladder(connection.slurm.nodes(allow_none=True).nodes)
         for name in ended(pods, records, self._made_for):
             connection.slurm.delete_node(name)

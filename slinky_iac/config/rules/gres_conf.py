@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.operator.conf import GRES_CONF
 from slinky_iac.config.rules.slurm_files import lines_of, pairs
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.gres import SHARED, GresItem
-from slinky_iac.config.slurm.node_gres import GRES_CONF, types_of
+from slinky_iac.config.slurm.node_gres import types_of
 from slinky_iac.config.slurm.refusals import Conf
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.operator import conf as operator_conf
+from slinky_iac.config.operator.conf import GRES_CONF
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules import gres_conf as rules_gres_conf
 from slinky_iac.config.rules.gres_conf import Record, autodetects_of, finds_devices, records_of
@@ -19,11 +19,11 @@ from slinky_iac.config.rules.slurm_files import lines_of
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm import gres
 from slinky_iac.config.slurm.node_gres import (
-    GRES_CONF,
     autodetects,
     by_node,
     finds_others_alone,
     lines_for,
+    operators_gres_conf,
     with_gpus,
 )
 from slinky_iac.config.stack import StackConfig
@@ -84,10 +84,8 @@ def _claimed(raw: Raw) -> bool:
 def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """GPUs that no line of gres.conf names, and no AutoDetect of their vendor finds: an empty file, too, keeps this program
     and the operator from writing one. Where there is none, a release of the operator may write its own."""
-    text = config.slurmctld.config_files.get(GRES_CONF)
-    operators = config.slurmctld.owns_conf and text is None
-    if operators:
-        text = operator_conf.files(config).get(GRES_CONF)
+    own = config.slurmctld.config_files.get(GRES_CONF)
+    text = operators_gres_conf(config) if own is None else own
     if text is None or any(line.lower().startswith("include ") for _, line in lines_of(text)):
         return
     gpus = [each for each in records_of(text) if each.name == "gpu"]
@@ -102,7 +100,7 @@ def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if given and not all(each and finds_others_alone(each, given) for each in asked):
             continue
         has = f"has AutoDetect={name_of(min(given))}, which finds none of" if given else "has no line for"
-        has = f"is slurm-operator {config.operator_version}'s own: it {has}" if operators else has
+        has = f"is slurm-operator {config.operator_version}'s own: it {has}" if own is None else has
         yield at(_PATH).warning(
             f"{has} the GPUs of {path}: slurmd reports none, and slurmctld drains each such node. Write"
             f" {lines_for(config, path)}",

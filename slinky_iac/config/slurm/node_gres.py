@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from slinky_iac.config.operator import conf as operator_conf
+from slinky_iac.config.operator.conf import GRES_CONF
 from slinky_iac.config.slurm.gres import SHARED, GresItem, items
 from slinky_iac.config.stack import StackConfig
 
-GRES_CONF: Final = "gres.conf"
 _AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi", "aws.amazon.com": "nrt"}
 """How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
 _SLICE: Final = "nvidia.com/mig-"
@@ -94,7 +95,12 @@ def outside_line(config: StackConfig) -> str:
     return f"AutoDetect={found[0] if len(found) == 1 and found[0] else '…'}"
 
 
+def operators_gres_conf(config: StackConfig) -> str | None:
+    """gres.conf of a slurmctld in Kubernetes that has none of the stack's; None where the operator writes none."""
+    return operator_conf.files(config).get(GRES_CONF) if config.slurmctld.owns_conf else None
+
+
 def lacks_gres_conf(config: StackConfig) -> bool:
     """Whether nodes of a slurmctld in Kubernetes have GPUs, and it has no gres.conf."""
-    inside = config.slurmctld.owns_conf and not config.operator_version.writes_gres_conf
+    inside = config.slurmctld.owns_conf and operators_gres_conf(config) is None
     return inside and bool(with_gpus(config)) and GRES_CONF not in map(str.lower, config.controller.config_files)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.config.operator.conf import GRES_CONF
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.rules.sections import findings
-from slinky_iac.config.slurm.node_gres import GRES_CONF
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import merged, minimal
 

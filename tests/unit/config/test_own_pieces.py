@@ -11,7 +11,7 @@ from slinky_iac.config.operator.own_pieces import own_pieces
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.rules.sections import findings
 from slinky_iac.releases import OperatorVersion
-from tests.operator_pods import STORED, asked, key
+from tests.operator_pods import HOME, STORED, asked, key
 from tests.stacks import SECRETS
 from tests.unit.config.rule_cases_raw import PARTS, part
 
@@ -44,7 +44,7 @@ def test_the_table_has_what_the_operators_own_functions_make(name: str) -> None:
         one["name"] for field in CONTAINERS for one in spec.get(field, []) if one not in given.get(field, [])
     }
     (daemon,) = [one for one in spec["containers"] if one["name"] == own.container]
-    mounts = {one["mountPath"].replace("HOME/", "/root/") for one in daemon["volumeMounts"]}
+    mounts = {one["mountPath"].replace("HOME/", f"{HOME}/") for one in daemon["volumeMounts"]}
     assert own.places == mounts - {one["mountPath"] for one in each.spec[own.container].get("volumeMounts", [])}
 
 

@@ -119,7 +119,7 @@ def test_where_slurmctlds_pods_are_is_asked_where_an_outside_slurmdbd_can_have_a
     status = {"phase": "Running", "podIP": "10.244.0.7", "hostIP": "10.0.0.20"}
     api.answers[f"{NAMESPACE}/pods"]["items"] = [{"metadata": meta, "spec": {}, "status": status}]
     assert seen() == {"10.244.0.7", "10.0.0.20"}
-    assert seen(accounting={"enabled": False, "external": None}) is None, "nobody asks whose it is"
+    assert seen(accounting={"enabled": False, "external": None}) is None, "slurmdbd isn't asked"
 
 
 def test_keys_in_secrets_become_fingerprints_and_a_broken_one_a_reason(api: Api) -> None:

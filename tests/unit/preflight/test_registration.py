@@ -55,7 +55,7 @@ CASES: list[tuple[str, StackConfig, Facts, Verdict, str]] = [
     ("a slurmd host, pods unknown", inside(), seen("10.0.0.5", pods=None), UNKNOWN, "slurmctld's pods aren't known"),
     ("its pod", inside(), seen("10.244.0.7"), FINE, "slurmctld's pod"),
     ("its pod's node", inside(), seen("10.0.0.20"), FINE, "slurmctld's pod"),
-    ("nobody's", inside(), seen("10.0.0.9"), UNKNOWN, "slurmctld's pods have 10.0.0.20, 10.244.0.7"),
+    ("an address of no pod", inside(), seen("10.0.0.9"), UNKNOWN, "slurmctld's pods have 10.0.0.20, 10.244.0.7"),
     ("half made", inside(), seen("10.0.0.9", pods=frozenset()), UNKNOWN, "slurmctld has no pod"),
     ("half unknown", inside(), seen("10.0.0.9", pods=frozenset(), restapi=None), UNKNOWN, "slurmctld has no pod"),
     ("outside, itself", stack(), seen("10.0.0.1"), FINE, "controller.external"),

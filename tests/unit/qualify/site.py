@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,14 @@ clusters:
 users:
 - {{name: me, user: {{}}}}
 """
+
+
+@contextmanager
+def taking(sign: signal.Signals, handler: Callable[..., object] | signal.Handlers) -> Iterator[None]:
+    """A signal that is taken so, also where these tests inherit that it is ignored."""
+    before = signal.signal(sign, handler)
+    yield
+    signal.signal(sign, before)
 
 
 class Site:

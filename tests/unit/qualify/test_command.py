@@ -18,7 +18,7 @@ import pytest
 
 from slinky_iac.commands.qualify import settings
 from slinky_iac.errors import ConfigError, KubeError, ProjectError, SlinkyError
-from tests.unit.qualify.site import Site, listening, made
+from tests.unit.qualify.site import Site, listening, made, taking
 from tests.unit.qualify.test_qualify import READY, Cluster, missing
 
 TOKEN = "kubeconfig-like-secret"
@@ -54,9 +54,8 @@ NOTHING = (False, {"real-1"})
 @pytest.fixture
 def terminal() -> Iterator[None]:
     """As in a terminal: where these tests run under `nohup`, they inherit that the end of a terminal is ignored."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
+    with taking(signal.SIGHUP, signal.SIG_DFL):
+        yield
 
 
 @pytest.mark.usefixtures("terminal")

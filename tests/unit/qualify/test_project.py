@@ -19,6 +19,7 @@ from slinky_iac.commands.qualify.ladder import Ladder
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused, StateError
 from slinky_iac.kube import tally
+from tests.unit.qualify.site import taking
 from tests.unit.qualify.test_qualify import Cluster
 from tests.unit.slurmrest.fake import FakeSlurm
 
@@ -139,9 +140,8 @@ def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None
 @pytest.fixture
 def heard() -> Iterator[None]:
     """Ctrl-C isn't a signal that is ignored, as it is in a job that a shell began in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+    with taking(signal.SIGINT, signal.default_int_handler):
+        yield
 
 
 @pytest.mark.usefixtures("heard")
@@ -179,7 +179,7 @@ def test_requests_to_slurmrestd_are_counted_each_try(site: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_while_an_update_begins_ends_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else it would run on without an owner, beside what removes its rung."""
+    """Without the signal the update would go on while its rung is removed."""
     project = Project(site)
     project.make(Mark("one"))
     begun: list[subprocess.Popen[bytes]] = []

@@ -25,6 +25,7 @@ from slinky_iac.errors import ProjectError, QualifyRefused
 from slinky_iac.kube import tally
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, Served, between, served
+from slinky_iac.kube.pods import AddressedPod
 from slinky_iac.kube.wire import Clock, Retry
 from tests.made.jobs import job
 from tests.made.kubernetes import kube_access
@@ -235,10 +236,10 @@ def test_only_the_operators_own_scale_in_has_no_fence() -> None:
 # -- Slurm's nodes --------------------------------------------------------------------------------------------------------
 
 
-def addressed(name: str, **more: Any) -> fleet.AddressedPod:
+def addressed(name: str, **more: Any) -> AddressedPod:
     found = pod(name, slurm_node=name, **more)
     return made_read(
-        fleet.AddressedPod,
+        AddressedPod,
         {
             "metadata": meta(name) | ({"deletionTimestamp": "2026-01-01T00:00:00Z"} if found.terminating else {}),
             "spec": {"hostname": name, "nodeName": "n"},
@@ -247,12 +248,12 @@ def addressed(name: str, **more: Any) -> fleet.AddressedPod:
     )
 
 
-def conditioned(name: str, **conditions: str) -> fleet.AddressedPod:
+def conditioned(name: str, **conditions: str) -> AddressedPod:
     said = [
         {"type": kind, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"} for kind, status in conditions.items()
     ]
     return made_read(
-        fleet.AddressedPod,
+        AddressedPod,
         {"metadata": meta(name), "spec": {"nodeName": "n"}, "status": {"phase": "Running", "conditions": said}},
     )
 
