@@ -71,8 +71,8 @@ class Updates(Protocol):
     def destroy(self) -> Run:
         """Begin a destroy."""
 
-    def stop(self, run: Run, /) -> None:
-        """End what was begun."""
+    def stop(self) -> None:
+        """End what was begun last, if it still runs. Another Ctrl-C meanwhile doesn't leave it running."""
 
     def said(self) -> str:
         """The last lines of what was run."""
@@ -112,7 +112,6 @@ class Ladder:
     sleep: Callable[[float], None] = time.sleep
     stands: bool = False
     """A rung's stack may have resources."""
-    _run: Run | None = None
     _alone: Connection | None = None
     """Where slurm-operator scales in without a gate now."""
     _jobs: set[int] = field(default_factory=set)
@@ -186,10 +185,11 @@ class Ladder:
 
     def interrupt(self) -> None:
         """End the update that runs, however often Ctrl-C comes meanwhile: nothing may run beside what removes the rung."""
-        while self._run is not None:
+        ended = False
+        while not ended:
             with suppress(KeyboardInterrupt):
-                self.updates.stop(self._run)
-                self._run = None
+                self.updates.stop()
+                ended = True
 
     def account(self, jobs: Collection[Job]) -> int:
         """How many jobs were lost since the last time; each counts once, in the step that first saw it."""
@@ -308,15 +308,11 @@ class Ladder:
 
     def _begin(self, settings: Mapping[str, object]) -> Run:
         self.updates.write(settings)
-        self._run = self.updates.up()
-        return self._run
+        return self.updates.up()
 
     def finish(self, run: Run, name: str, count: int) -> None:
         """Wait for the end of an update. Raises :class:`QualifyRefused` where it failed."""
-        self._run = run
-        code = run.wait()
-        self._run = None
-        if code:
+        if run.wait():
             raise refusals.failed(name, count, self.updates.said())
 
     @contextmanager

@@ -50,6 +50,7 @@ class Project:
         self._here = self.folder / "project"
         self._log = self.folder / "pulumi.log"
         self._requests = self.folder / "requests.log"
+        self._begun: subprocess.Popen[bytes] | None = None
         self.file = self._here / f"Pulumi.{STACK}.yaml"
 
     @property
@@ -124,10 +125,11 @@ class Project:
         text = self._log.read_text("utf-8", errors="replace") if self._log.exists() else ""
         return "\n".join([line for line in text.splitlines() if line.strip()][-QUOTED_LINES:])
 
-    def stop(self, run: subprocess.Popen[bytes]) -> None:
-        """End an update in order, as Ctrl-C does: its gates give back what they have drained. Another Ctrl-C meanwhile, or
-        too long a time, ends it at once; it has ended in any case, for nothing may run beside what removes the rung."""
-        if run.poll() is None:
+    def stop(self) -> None:
+        """End the update that was begun last, if it still runs, in order, as Ctrl-C does: its gates give back what they have
+        drained. Another Ctrl-C meanwhile, or too long a time, ends it at once."""
+        run = self._begun
+        if run is not None and run.poll() is None:
             try:
                 os.killpg(run.pid, signal.SIGINT)
                 run.wait(GRACE_S)
@@ -193,7 +195,7 @@ class Project:
         command = ["pulumi", *arguments, "--non-interactive", "--stack", STACK]
         try:
             with self._log.open("wb") as log, _later() as came:
-                run = subprocess.Popen(
+                self._begun = run = subprocess.Popen(
                     command,
                     cwd=self._here,
                     env=self._environment(),
@@ -203,11 +205,10 @@ class Project:
                     start_new_session=True,  # Ctrl-C goes to this program, which ends the update in order
                     pass_fds=self.held.lock,
                 )
+                self.held.runs(run.pid)
         except OSError as wrong:
             raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
-        self.held.runs(run.pid)
         if came:
-            self.stop(run)
             raise KeyboardInterrupt
         return run
 
@@ -231,8 +232,8 @@ class Project:
 
 @contextmanager
 def _later() -> Iterator[list[int]]:
-    """Signals that end this process in order only come to ``came`` inside of ``with``: a process that has begun meanwhile
-    would have no owner that ends it."""
+    """Signals that end this process in order only come to ``came`` inside of ``with``: a process that has begun and isn't
+    written down yet would have no owner that ends it."""
     came: list[int] = []
     ends = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
     for each in ends:

@@ -12,7 +12,15 @@ import pytest
 
 from lab import engine
 
-ORPHAN = "import os, sys; os.fork() or os.execvp('sleep', ['pulumi-resource-x', '60']); print(1)"
+ORPHAN = """
+import os
+
+read, write = os.pipe()  # exec() closes both in the child
+if os.fork() == 0:
+    os.execvp("sleep", ["pulumi-resource-x", "60"])
+os.close(write)
+os.read(read, 1)
+"""
 
 
 @pytest.fixture
@@ -22,7 +30,7 @@ def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def left_behind(backend: Path) -> None:
-    """A process with that backend in its environment whose parent has ended."""
+    """A process with that backend in its environment whose parent has ended. It has its new name before the parent ends."""
     env = {**os.environ, "PULUMI_BACKEND_URL": f"file://{backend}"}
     subprocess.run([sys.executable, "-c", ORPHAN], env=env, stdout=subprocess.DEVNULL, check=True)
 

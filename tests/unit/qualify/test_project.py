@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -152,10 +154,10 @@ def test_an_update_that_is_stopped_ends_in_order(site: Path) -> None:
     ends = time.monotonic() + 20
     while "begun" not in project.said() and time.monotonic() < ends:
         os.sched_yield()
-    project.stop(run)
+    project.stop()
     assert run.returncode == 130
     assert project.said().splitlines() == ["begun", "ended in order"]
-    project.stop(run)  # one that has ended is left alone
+    project.stop()  # one that has ended is left alone
 
 
 def test_without_pulumi_it_says_so(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,20 +180,43 @@ def test_requests_to_slurmrestd_are_counted_each_try(site: Path, monkeypatch: py
 
 
 @pytest.mark.usefixtures("heard")
-def test_ctrl_c_while_an_update_begins_ends_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the signal the update would go on while its rung is removed."""
+def test_ctrl_c_at_any_line_of_a_beginning_leaves_no_update_running(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line until the ladder waits for the update is tried once, also between the process and its name here. An update
+    that goes on would run while its rung is removed."""
     project = Project(site)
     project.make(Mark("one"))
+    ladder = Ladder(project, Cluster().fleet(), REACH, lambda line: None)
     begun: list[subprocess.Popen[bytes]] = []
     begin = subprocess.Popen
 
-    def interrupted(*arguments: Any, **more: Any) -> subprocess.Popen[bytes]:
+    def recorded(*arguments: Any, **more: Any) -> subprocess.Popen[bytes]:
         begun.append(begin(*arguments, **more))
-        signal.raise_signal(signal.SIGINT)
-        return begun[0]
+        return begun[-1]
 
-    monkeypatch.setattr(subprocess, "Popen", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        project.destroy()
-    assert begun[0].returncode is not None
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    monkeypatch.setattr(subprocess, "Popen", recorded)
+    line, waits = 0, False
+    while not waits:
+        line += 1
+        passed = 0
+
+        def look(frame: FrameType, event: str, _: object, at: int = line) -> Any:
+            nonlocal passed, waits
+            here = Path(frame.f_code.co_filename).parent.name == "qualify"
+            waits = waits or frame.f_code is begin.wait.__code__
+            passed += here and event == "line"
+            if waits or passed == at:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+            return look
+
+        before = sys.gettrace()
+        sys.settrace(look)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                ladder.take_down(4)
+        finally:
+            sys.settrace(before)
+        ladder.interrupt()
+        assert all(each.returncode is not None for each in begun), f"line {line}"
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, f"line {line}"
+    assert line > len(begun) > 1, "some lines are before an update, and some after"
