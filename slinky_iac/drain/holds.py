@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from slinky_iac.drain.cost import Candidate, Kind
-from slinky_iac.drain.protocol import ClearHold, Mark, Observation, RenewHold, SetCosts
+from slinky_iac.drain.marks import Mark
+from slinky_iac.drain.protocol import ClearHold, Observation, RenewHold, SetCosts
 from slinky_iac.drain.scale_in_state import ScaleInState
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.tags import retagged, tag_of

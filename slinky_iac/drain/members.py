@@ -30,7 +30,8 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import daemons, holds, protocol
 from slinky_iac.drain.deletions import nudge
 from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
-from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
+from slinky_iac.drain.marks import Unmark
+from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Wait
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.drain.words import jobs_in_words

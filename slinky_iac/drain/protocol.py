@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.marks import Mark, Unmark
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.selection import Machine
@@ -118,27 +119,6 @@ NEXT_STEP: Final = "`pulumi up` again continues where this run ended; `slinky dr
 
 
 @dataclass(frozen=True)
-class Mark:
-    """Annotations to set on a pod, so that the operator takes it and everybody can see why."""
-
-    pod: str
-    cost: int
-    tag: str
-
-
-@dataclass(frozen=True)
-class Unmark:
-    """Annotations to take back from a pod: our tag always, the cost and the cordon where they are ours."""
-
-    pod: str
-    restore_cost: bool
-    """Whether the cost is still the one we set; somebody's newer value is left alone."""
-    was: str | None
-    """What to put back; None to remove the annotation."""
-    uncordon: bool
-
-
-@dataclass(frozen=True)
 class Step:
     """What one look asks for next."""
 
@@ -220,10 +200,12 @@ class ClearHold(Step):
 
 @dataclass(frozen=True)
 class CordonAnnotate(Step):
-    """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise."""
+    """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise. ``marks`` are of
+    these pods too and go into the same writes: those of the hold that is renewed next."""
 
     doing = "cordoning the pods"
     pods: tuple[str, ...]
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)

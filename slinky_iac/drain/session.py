@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -20,8 +20,9 @@ from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod, selects_as_seen
 from slinky_iac.drain.lease import THIS_RUN, ThisRun
 from slinky_iac.drain.losses import named_by
+from slinky_iac.drain.marks import Changes, changes
 from slinky_iac.drain.observe import Answers, Look, look
-from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
+from slinky_iac.drain.protocol import Observation, Replaced
 from slinky_iac.drain.requester import actor
 from slinky_iac.drain.scaler_steps import ScalerView, pausable
 from slinky_iac.drain.settings import GateSettings, Owner
@@ -148,11 +149,11 @@ class Session(Connection):
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
         match step:
             case protocol.SetCosts(pods) | protocol.TriggerSync(pods):
-                self._set_marks(pods)
-            case protocol.CordonAnnotate(pods):
-                self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
+                self._annotate(changes(pods))
+            case protocol.CordonAnnotate(pods, marks):
+                self._annotate(changes(marks, cordoned=pods))
             case protocol.Release(pods):
-                self._annotate({each.pod: _released(each) for each in pods})
+                self._annotate(changes(pods))
             case protocol.SetReplicas() | SetSelection() | protocol.DeleteNodeSet() | protocol.RevokePermit():
                 self._write(step)
             case protocol.PauseScaler() | protocol.ResumeScaler():
@@ -163,10 +164,10 @@ class Session(Connection):
                 nodes = self._answers.nodes if self._answers is not None else None
                 recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
                 if isinstance(step, protocol.RenewHold):
-                    self._set_marks(step.marks)
+                    self._annotate(changes(step.marks))
                 act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
                 if isinstance(step, protocol.ClearHold):
-                    self._set_marks(step.marks)
+                    self._annotate(changes(step.marks))
 
     def _replace(self, pods: tuple[Replaced, ...]) -> None:
         """Delete pods, each after its record; where Slurm keeps the record, since a job has come, the pod stays."""
@@ -284,17 +285,12 @@ class Session(Connection):
             self._told.add(text)
             self.report(text, severity="warning", keep=True)
 
-    def _set_marks(self, marks: tuple[Mark, ...]) -> None:
-        self._annotate(
-            {each.pod: {names.ANNOTATION_DELETION_COST: str(each.cost), names.ANNOTATION_GATE: each.tag} for each in marks}
-        )
-
-    def _annotate(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+    def _annotate(self, pods: Changes) -> None:
         """Write pods, several at once, since each is a request of its own. All are over at the end, whatever it is."""
-        if not changes:
+        if not pods:
             return
         write = self.kube.annotate_pod  # opened by one thread
-        wishes = [(name, partial(write, annotations=wanted), same_marks) for name, wanted in changes.items()]
+        wishes = [(name, partial(write, annotations=wanted), same_marks) for name, wanted in pods.items()]
         list(several(lambda wish: self._on_pod(*wish), wishes))
 
     def _on_pod(self, name: str, write: Callable[[str, Pod], None], same: Callable[[Pod, Pod], bool]) -> None:
@@ -358,15 +354,6 @@ def _touched(words: Iterable[JobActionResult], what: str, tell: Callable[[str], 
     for word in words:
         if not word.done and not word.gone:
             tell(f"job {word.job} was not {what}: {word.text or 'Slurm says no more'}")
-
-
-def _released(each: Unmark) -> dict[str, str | None]:
-    changes: dict[str, str | None] = {names.ANNOTATION_GATE: None}
-    if each.restore_cost:
-        changes[names.ANNOTATION_DELETION_COST] = each.was
-    if each.uncordon:
-        changes[names.ANNOTATION_POD_CORDON] = None
-    return changes
 
 
 def _told(result: BulkResult, what: str, tell: Callable[[str], None]) -> None:

@@ -198,8 +198,8 @@ def _select(stage: ScaleInState, wish: Selects) -> Step:
     if unaware := stage.operator_unaware():
         return until_seen(stage, unaware)
     selected = tuple(each.name for each in stage.selected)
-    step = _cordon(stage) or holds.handed_over(stage, selected)
-    return step or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
+    hold = holds.handed_over(stage, selected)
+    return _cordon(stage, hold) or hold or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
 
 
 def _written(seen: Observation, goal: Goal, cluster: ClusterView, wish: Selects, pods: tuple[str, ...]) -> Step:
@@ -356,15 +356,15 @@ def _hand_over(stage: ScaleInState) -> Step:
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
-    if (cordon := _cordon(stage)) is not None:
-        return cordon
-    if not stage.goal.writes:
-        return Done(selected)
-    return holds.handed_over(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
+    hold = holds.handed_over(stage, selected) if stage.goal.writes else None
+    if (step := _cordon(stage, hold) or hold) is not None:
+        return step
+    return protocol.SetReplicas(stage.goal.target, selected) if stage.goal.writes else Done(selected)
 
 
-def _cordon(stage: ScaleInState) -> Step | None:
-    """``pod-cordon`` on selected pods whose nodes are free, and whose drain the operator shows and takes for another's."""
+def _cordon(stage: ScaleInState, hold: protocol.RenewHold | None = None) -> Step | None:
+    """``pod-cordon`` on selected pods whose nodes are free, and whose drain the operator shows and takes for another's.
+    ``hold``: comes next, and its marks are written with the cordons."""
     pods = tuple(
         each.name
         for each in stage.selected
@@ -377,7 +377,8 @@ def _cordon(stage: ScaleInState) -> Step | None:
         and not each.pod.cordon
         and not each.pod.terminating
     )
-    return protocol.CordonAnnotate(pods) if pods else None
+    marks = tuple(each for each in (hold.marks if hold else ()) if each.pod in set(pods))
+    return protocol.CordonAnnotate(pods, marks) if pods else None
 
 
 def until_seen(stage: ScaleInState, why: str) -> Step:

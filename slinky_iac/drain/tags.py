@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.drain.protocol import Mark, Unmark
+from slinky_iac.drain.marks import Mark, Unmark
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod

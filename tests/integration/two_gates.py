@@ -51,16 +51,8 @@ def kubeconfig(folder: Path, url: str) -> str:
     return str(folder / "kubeconfig")
 
 
-class RealTime(FakeSlurm):
-    """A Slurm whose moments are now: what holds a node is judged by the clock."""
-
-    @staticmethod
-    def change(row: Json, body: Json) -> None:
-        FakeSlurm.change(row, body)
-        if body.get("reason"):
-            row["reason_changed_at"] = number(int(time.time()))
-        if "resume_after" in body:
-            row["resume_after"] = number(int(time.time()) + body["resume_after"]["number"])
+class AtWork(FakeSlurm):
+    """A Slurm at work, whose moments are now: what holds a node is judged by the clock."""
 
     def listed(self, only_changes: bool) -> httpx.Response:
         """Another node is never the same twice: a cluster at work."""
@@ -73,7 +65,7 @@ class World:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.slurm = RealTime(accounts=[])
+        self.slurm = AtWork(accounts=[], wall=lambda: int(time.time()))
         self.annotations: dict[str, dict[str, str]] = {}
         self.replicas = dict.fromkeys(NODESETS, 2)
         self.generation = dict.fromkeys(NODESETS, 1)

@@ -215,6 +215,7 @@ class World(Machinery):
     def _cordon_annotate(self, step, share):
         for pod in self._part(step.pods, share):
             self._pod(pod).annotations["pod-cordon"] = "true"
+            self._set_tags(mark for mark in step.marks if mark.pod == pod)
 
     def _release(self, step, share):
         for unmark in self._part(step.pods, share):

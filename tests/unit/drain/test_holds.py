@@ -8,8 +8,9 @@ import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.holds import HANDED_OVER_S, under_others
+from slinky_iac.drain.marks import Mark
 from slinky_iac.drain.members import undo_steps
-from slinky_iac.drain.protocol import ClearHold, Done, Mark, Release, RenewHold, SetCosts, SetReplicas, Stop, Wait
+from slinky_iac.drain.protocol import ClearHold, Done, Release, RenewHold, SetCosts, SetReplicas, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from slinky_iac.drain.marks import Unmark
 from slinky_iac.drain.members import members_step, taken_back
 from slinky_iac.drain.observe import look
-from slinky_iac.drain.protocol import Done, Release, Unmark, Wait
+from slinky_iac.drain.protocol import Done, Release, Wait
 from slinky_iac.drain.scale import MembersTask
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from tests.made.rows import node as listed

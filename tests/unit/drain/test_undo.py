@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from slinky_iac.drain.marks import Unmark
 from slinky_iac.drain.members import RELEASED_REASON, undo_steps
-from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Unmark, Wait
+from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Wait
 from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit.drain.made import NOW, OURS, OWNER, V110, given_up, held, node, nodeset, pod, seen
 

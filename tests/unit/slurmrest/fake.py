@@ -65,6 +65,8 @@ class FakeSlurm:
     asked: list[tuple[str, str, Json | None]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     last_update: int = NOW
+    wall: Callable[[], int] = lambda: NOW
+    """Its host's clock, from which a hold counts."""
     changed: bool = True
     controller: str | None = "lab"
     """slurmctld's own ClusterName; META has the one of slurmrestd. None: it doesn't serve its slurm.conf."""
@@ -217,8 +219,7 @@ class FakeSlurm:
             return answer(422, [error(2018, "Invalid node name specified")])
         return answer()
 
-    @staticmethod
-    def change(row: Json, body: Json) -> None:
+    def change(self, row: Json, body: Json) -> None:
         state = set(row["state"])
         if body.get("state") == ["DRAIN"]:
             state |= {"DRAIN"}
@@ -234,9 +235,10 @@ class FakeSlurm:
         row["state"] = sorted(state)
         if body.get("reason"):
             row["reason"], row["reason_set_by_user"] = body["reason"], "slurm"
+            row["reason_changed_at"] = number(self.wall())
         if "resume_after" in body:
             after = body["resume_after"]
-            row["resume_after"] = number(None if after["infinite"] else NOW + after["number"])
+            row["resume_after"] = number(None if after["infinite"] else self.wall() + after["number"])
 
     def cancel(self, body: Json) -> httpx.Response:
         said = []
