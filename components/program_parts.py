@@ -37,7 +37,6 @@ from .arguments import (
     not_sections,
     option_faults,
     outside,
-    place_of_program,
     refuse,
     require_arguments,
     require_name,
@@ -45,11 +44,12 @@ from .arguments import (
 )
 from .connection import described
 from .first_look import require_adopted
-from .given_secrets import given_secrets, in_plain_text, of_outputs, said_of
+from .given_secrets import given_secrets, in_plain_text, said_of, wrong_kinds
 from .hybrid_cluster import HybridCluster as _Cluster
 from .hybrid_cluster import HybridClusterArgs, say
 from .inputs import Address, Given, given, taken_for_names
 from .joining import require_alone
+from .line import place_of_program
 from .node_set import NodeSet as _NodeSet
 from .node_set import NodeSetArgs
 from .threads import in_thread
@@ -143,7 +143,7 @@ class HybridCluster(_Cluster):
         _refuse(what, given_twice(more_parts, {**first, **given_parts}))
         given_parts |= more_parts
         sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
-        self.given = found = given({**sections, **given_parts})
+        self.given = found = given({**sections, **given_parts}, what=what)
         _refuse(what, [*faults, *found.faults])
         secrets = {
             "databasePassword": database_password,
@@ -153,9 +153,9 @@ class HybridCluster(_Cluster):
             "mungeKey": munge_key,
             "sssdConf": sssd_conf,
         }
-        _refuse(what, of_outputs(secrets))
+        _refuse(what, wrong_kinds(secrets))
         self.secrets = given_secrets(secrets)
-        judged = _judged(what, found, partial(read_sections, found.sections, self.secrets), self.secrets)
+        judged = _judged(what, found, partial(read_sections, found.sections, self.secrets, found.call), self.secrets)
         config = judged.config
         found.judge = partial(_faults, self.secrets)
         _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
@@ -258,7 +258,7 @@ def _joined(
     if not isinstance(cluster, ClusterConfig | Mapping):
         raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
     around = _parts(cluster) if isinstance(cluster, Mapping) else {"cluster": {"name": cluster.cluster.name}}
-    found = given({**around, "nodesets": {name: own}})
+    found = given({**around, "nodesets": {name: own}}, what=what)
     _refuse(what, found.faults)
     found.judge = _faults_of_part
     stack, faults = examined(found.sections)
@@ -276,7 +276,7 @@ def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any])
     if name in cluster.config.nodesets:
         where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
         raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
-    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)))
+    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)), what=what)
     _refuse(what, found.faults)
 
     def sound() -> tuple[StackConfig, tuple[Finding, ...]]:
