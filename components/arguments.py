@@ -13,7 +13,7 @@ import pulumi
 from slinky_iac import safe_yaml
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
-from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.text import closest, listed
 
@@ -54,17 +54,16 @@ def require_name(kind: str, name: object) -> None:
         raise refuse(kind, (f"name: is an f-string of an Output. {_AT_ONCE}: give it as text",))
 
 
-def require_options(what: str, opts: object) -> None:
-    """Raises :class:`StackRefused` for what isn't Pulumi's options, and for those that have no effect on what is in it."""
+def option_faults_of(opts: object) -> list[Finding]:
+    """Faults of what isn't Pulumi's options, and of those that have no effect on what is in a component."""
     if not isinstance(opts, pulumi.ResourceOptions | None):
         way = "opts=pulumi.ResourceOptions(depends_on=…)"
-        raise refuse(what, (f"opts: takes pulumi.ResourceOptions(…), got {got(opts)}: {way}",))
+        return [at("opts").error(f"takes pulumi.ResourceOptions(…), got {got(opts)}: {way}")]
     given = [] if opts is None else [name for name in _WITHOUT_EFFECT if getattr(opts, name, None)]
-    if given:
-        raise refuse(
-            what,
-            tuple(f"opts.{name}: has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out" for name in given),
-        )
+    return [
+        Setting(f"opts.{name}").error(f"has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out")
+        for name in given
+    ]
 
 
 EXAMPLES: Final[Mapping[str, str]] = {
