@@ -253,6 +253,22 @@ TOLD = [
         },
     ),
     Case(
+        "a hostlist of hosts with the address of one",
+        outside(external={"slurmdHosts": [{"name": "m-[1-4]", "address": "192.0.2.7"}]}),
+        "warning",
+        "external.slurmdHosts.0.address",
+        ("192.0.2.7 is the address of all 4 hosts of m-[1-4]", "as 192.0.2.[7-10]", "`Port: 17001-17004`"),
+        {"external": {"slurmdHosts": [{"name": "m-[1-4]", "address": "192.0.2.[7-10]"}]}},
+    ),
+    Case(
+        "a hostlist of hosts with the name of one",
+        outside(external={"slurmdHosts": [{"name": "m-1,m-2", "address": "m.example.org"}]}),
+        "warning",
+        "external.slurmdHosts.0.address",
+        ("m.example.org is the address of all 2 hosts of m-1,m-2", "as 192.0.2.[1-2]"),
+        {"external": {"slurmdHosts": [{"name": "m-[1-2]", "address": "m-[1-2].example.org"}]}},
+    ),
+    Case(
         "a namespace for trials that no stack asks for",
         minimal(controller={"trial": {"namespace": "trials"}}),
         "warning",
