@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import sys
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pulumi
@@ -16,16 +13,16 @@ import pulumi
 from slinky_iac import safe_yaml
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
-from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.text import closest, listed
 
 from .connection import described
 from .inputs import Address
-from .plain_data import in_python, is_of_output, of_resource
+from .line import place_of_program
+from .plain_data import got, in_python, is_of_output, of_resource
 from .takes import holding
 
-_HERE: Final = Path(__file__).parent
 _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "ignore_changes": "a component has no inputs whose changes Pulumi could ignore. See owner: autoscaler of a NodeSet, for"
     " a number of nodes that something else changes",
@@ -39,19 +36,6 @@ _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "custom_timeouts": "a component makes nothing itself. `drain.deadline` is the time that a gate waits",
 }
 """Options of a resource that Pulumi takes for a component and doesn't hand on to what is in it."""
-
-
-def place_of_program() -> str:
-    """The line of the program that makes the component, in parentheses; empty where only Pulumi's code does."""
-    frame = sys._getframe(1)
-    while frame is not None and Path(frame.f_code.co_filename).parent == _HERE:
-        frame = frame.f_back  # type: ignore[assignment]
-    file = "" if frame is None else frame.f_code.co_filename
-    if not file or file.startswith("<") or f"{os.sep}pulumi{os.sep}" in file:
-        return ""
-    path = Path(file)
-    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name
-    return f" ({shown}:{frame.f_lineno})"
 
 
 def refuse(what: str, faults: tuple[str, ...]) -> StackRefused:
@@ -70,17 +54,16 @@ def require_name(kind: str, name: object) -> None:
         raise refuse(kind, (f"name: is an f-string of an Output. {_AT_ONCE}: give it as text",))
 
 
-def require_options(what: str, opts: object) -> None:
-    """Raises :class:`StackRefused` for what isn't Pulumi's options, and for those that have no effect on what is in it."""
+def option_faults_of(opts: object) -> list[Finding]:
+    """Faults of what isn't Pulumi's options, and of those that have no effect on what is in a component."""
     if not isinstance(opts, pulumi.ResourceOptions | None):
         way = "opts=pulumi.ResourceOptions(depends_on=…)"
-        raise refuse(what, (f"opts: takes pulumi.ResourceOptions(…), got {_got(opts)}: {way}",))
+        return [at("opts").error(f"takes pulumi.ResourceOptions(…), got {got(opts)}: {way}")]
     given = [] if opts is None else [name for name in _WITHOUT_EFFECT if getattr(opts, name, None)]
-    if given:
-        raise refuse(
-            what,
-            tuple(f"opts.{name}: has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out" for name in given),
-        )
+    return [
+        Setting(f"opts.{name}").error(f"has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out")
+        for name in given
+    ]
 
 
 EXAMPLES: Final[Mapping[str, str]] = {
@@ -211,7 +194,7 @@ def not_sections(parts: Mapping[str, object], where: str = "") -> list[Finding]:
     """Faults of arguments that aren't mappings, each with an example. What is there isn't shown: it may be a secret."""
     return [
         at(f"{where}{name}").error(
-            f"takes a mapping of names to settings, got {_got(part)}; for example {name}={EXAMPLES[name]}"
+            f"takes a mapping of names to settings, got {got(part)}; for example {name}={EXAMPLES[name]}"
         )
         for name, part in parts.items()
         if name in EXAMPLES and not _is_section(name, part)
@@ -223,13 +206,6 @@ def _is_section(name: str, part: object) -> bool:
     kinds: tuple[type, ...] = (Mapping, pulumi.Output, Awaitable, Address)
     at_once = name in {"cluster", "controller", "accounting", "more"}
     return part is None or isinstance(part, kinds if at_once else (*kinds, Section))
-
-
-def _got(part: object) -> str:
-    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
-    if isinstance(part, Mapping):
-        return "a mapping"
-    return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
 
 
 _WITH_PORT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*):([0-9]{1,5})")
@@ -245,8 +221,8 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
         way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
-        got = f"takes a host, got {_got(host)}{way}"
-        faults = [at(short).error(of_resource(host, "a host") if isinstance(host, pulumi.Resource) else got)]
+        words = f"takes a host, got {got(host)}{way}"
+        faults = [at(short).error(of_resource(host, "a host") if isinstance(host, pulumi.Resource) else words)]
         host = f"{short}.example.org"  # only so that what else is wrong is said too
     elif isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'

@@ -11,10 +11,10 @@ import pulumi
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
-from slinky_iac.config.reading.engine import ARGUMENTS
+from slinky_iac.config.reading.engine import ARGUMENTS, in_base64
 
 from .inputs import Given, is_known
-from .plain_data import FORMATTED, is_of_output
+from .plain_data import FORMATTED, got, is_of_output, of_resource
 
 
 def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pulumi.Input[str]]:
@@ -26,11 +26,24 @@ def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pu
     }
 
 
-def of_outputs(found: Mapping[str, pulumi.Input[str] | None]) -> list[Finding]:
-    """Faults of those that are a text made of an Output, which would be the secret."""
-    return [
-        at(ARGUMENTS[name]).error(FORMATTED) for name, each in found.items() if isinstance(each, str) and is_of_output(each)
-    ]
+def wrong_kinds(found: Mapping[str, object]) -> list[Finding]:
+    """Faults of those that are no text and no Output, or a text made of an Output, which would be the secret."""
+    said = {name: _wrong_kind(name, each) for name, each in found.items() if each is not None}
+    return [at(ARGUMENTS[name]).error(each) for name, each in said.items() if each]
+
+
+def _wrong_kind(name: str, given: object) -> str:
+    if isinstance(given, str):
+        return FORMATTED if is_of_output(given) else ""
+    if isinstance(given, pulumi.Output | Awaitable):
+        return ""
+    takes = f"{'a text of base64' if in_base64(name) else 'a text'}, or an Output of one"
+    if isinstance(given, pulumi.Resource):
+        return of_resource(given, takes)
+    way = ": base64.b64encode(RAW).decode()" if in_base64(name) else ": BYTES.decode()"
+    if isinstance(given, bytes | bytearray):
+        return f"got bytes; takes {takes}{way}"
+    return f"got {got(given)}; takes {takes}"
 
 
 def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:

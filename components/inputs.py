@@ -19,10 +19,12 @@ from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.outputs import ADDRESS, COUNT, HOST, NAME, OBJECT
+from slinky_iac.config.reading.engine import of_call
 from slinky_iac.config.reading.levels import field_of, model_in
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
+from .line import place_of_program
 from .node_set import counted
 from .output_kinds import FORMS, checked
 from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, may_hold, misplaced, refused
@@ -62,6 +64,8 @@ class Given:
 
     sections: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, pulumi.Output[str]] = field(default_factory=dict)
+    call: str = ""
+    """What the program makes of them, with its line: a value is judged when no line of the program runs any more."""
     names: dict[str, pulumi.Output[str]] = field(default_factory=dict)
     """By path, the Outputs that are taken for DNS names, and may turn out to be addresses."""
     by_path: dict[str, pulumi.Output[str]] = field(default_factory=dict)
@@ -145,18 +149,20 @@ class Given:
     async def accepted(self, place: str, output: pulumi.Output[str], known: object, kind: str, path: str) -> str:
         """The Output's value, judged in its setting with all that is known by now. Raises RunError, which ends the program
         before anything is made of it."""
-        text = checked(known, kind, path)
-        self._values[place] = text
-        if await output.is_secret():
-            self._secret.add(place)
-        await self._require_sound()
-        return text
+        with of_call(self.call):
+            text = checked(known, kind, path)
+            self._values[place] = text
+            if await output.is_secret():
+                self._secret.add(place)
+            await self._require_sound()
+            return text
 
     async def counted(self, name: str, known: object, path: str) -> int:
         """The same of a number of nodes."""
-        number = self._counts[name] = counted(known, path)
-        await self._require_sound()
-        return number
+        with of_call(self.call):
+            number = self._counts[name] = counted(known, path)
+            await self._require_sound()
+            return number
 
     def _known_paths(self) -> str:
         numbers = (f"nodesets.{name}.replicas" for name in self._counts)
@@ -215,10 +221,11 @@ def _before(host: str, port: str) -> str:
     return f"[{host}]{port}" if port and ":" in host else f"{host}{port}"
 
 
-def given(sections: Mapping[str, Any], before: Given | None = None) -> Given:
-    """Sections by name, as plain data: names of settings in camelCase, placeholders for Outputs.
-    ``before``: those of the cluster that this is a part of; NodeSets are added to its own."""
+def given(sections: Mapping[str, Any], before: Given | None = None, *, what: str) -> Given:
+    """Sections by name, as plain data: names of settings in camelCase, placeholders for Outputs. ``what``: kind and name of
+    what is made of them. ``before``: those of the cluster that this is a part of; NodeSets are added to its own."""
     found = Given() if before is None else before.joined()
+    found.call = f"{what}{place_of_program()}"
     for name, section in sections.items():
         if section is not None:
             alias, model = field_of(StackConfig, name)

@@ -12,6 +12,7 @@ from slinky_iac import names
 from slinky_iac.blueprint import objects
 from slinky_iac.blueprint.document import nodeset_document
 from slinky_iac.config import workers as config
+from slinky_iac.config.reading.engine import of_call
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import frozen, newer
@@ -22,6 +23,7 @@ from .blueprint import Blueprint
 from .connection import Component, as_it_is, given, require_args
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, counts, gate_props
+from .line import place_of_program
 from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
 
 WHOLE_NUMBER: Final = "it takes a whole number: config.require_int(NAME), or output.apply(int)"
@@ -88,10 +90,9 @@ class NodeSet(Component):
         self.resource = custom_resource(cluster, made, options, noted)
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:
-            where = f"nodesets.{args.name}.replicas"
-            props |= counts(
-                args.settings, pulumi.Output.from_input(args.replicas).apply(lambda known: counted(known, where))
-            )
+            where, call = f"nodesets.{args.name}.replicas", f"NodeSet {name}{place_of_program()}"
+            number = pulumi.Output.from_input(args.replicas).apply(lambda known: counted(known, where, call))
+            props |= counts(args.settings, number)
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
         for each in (made for part in PARTS for made in part.of_nodeset(cluster, args.name, args.settings)):
@@ -102,11 +103,13 @@ class NodeSet(Component):
         self.register_outputs({"resource_name": self.resource_name, "replicas": self.replicas, "plan": self.plan})
 
 
-def counted(known: object, where: str = "replicas") -> int:
-    """A number of replicas that another resource has given. Raises RunError for anything else."""
+def counted(known: object, where: str, call: str = "") -> int:
+    """A number of replicas that another resource has given. Raises RunError for anything else; ``call`` as
+    :func:`slinky_iac.config.reading.engine.of_call` has it."""
     number = int(known) if isinstance(known, float) and known.is_integer() else known
-    if isinstance(number, str):
-        raise pulumi.RunError(f"{where}: the Output that it is given is the text {shown(number)}; {WHOLE_NUMBER}")
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise pulumi.RunError(f"{where}: must be a whole number from 0, and its Output gives something else")
-    return number
+    with of_call(call):
+        if isinstance(number, str):
+            raise pulumi.RunError(f"{where}: the Output that it is given is the text {shown(number)}; {WHOLE_NUMBER}")
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise pulumi.RunError(f"{where}: must be a whole number from 0, and its Output gives something else")
+        return number

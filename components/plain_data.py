@@ -53,6 +53,14 @@ def in_python(name: str) -> str:
     return to_snake(name)
 
 
+def got(part: object) -> str:
+    """The word for what was given; what it is isn't shown."""
+    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    if isinstance(part, Mapping):
+        return "a mapping"
+    return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
+
+
 def of_resource(value: pulumi.Resource, takes: str) -> str:
     """What a message says of a resource of the program in the place of a value."""
     return f"got a resource of class {type(value).__name__}; takes {takes}: give one of the resource's outputs"

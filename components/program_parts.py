@@ -7,19 +7,18 @@ their types). Secrets come from the stack's configuration (`pulumi config set --
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 import pulumi
 
 from slinky_iac import settings
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.reading.engine import ARGUMENTS, StackRefused, read_sections, sound_sections
-from slinky_iac.config.reading.load import examined
+from slinky_iac.config.reading.engine import StackRefused, read_sections, sound_sections
+from slinky_iac.config.reading.load import examined, load
 from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import KEY_FIELDS, SECRET_KEYS, ClusterConfig, StackConfig
 from slinky_iac.engine.program_process import end_silently
@@ -31,38 +30,33 @@ from slinky_iac.specs.workers import nodeset_spec
 
 from .arguments import (
     given_twice,
-    in_snake_case,
     named,
     not_at_once,
     not_sections,
     option_faults,
+    option_faults_of,
     outside,
-    place_of_program,
     refuse,
     require_arguments,
     require_name,
-    require_options,
 )
 from .connection import described
 from .first_look import require_adopted
-from .given_secrets import given_secrets, in_plain_text, of_outputs, said_of
+from .given_secrets import given_secrets, in_plain_text, said_of, wrong_kinds
 from .hybrid_cluster import HybridCluster as _Cluster
 from .hybrid_cluster import HybridClusterArgs, say
 from .inputs import Address, Given, given, taken_for_names
 from .joining import require_alone
+from .line import place_of_program
 from .node_set import NodeSet as _NodeSet
 from .node_set import NodeSetArgs
+from .refusals import judged, require_none
 from .threads import in_thread
 from .trial import trial_of
 
 Part = Mapping[str, Any] | None
 """A section: a mapping of its settings' names."""
 Hosts = pulumi.Input[str] | Address
-Read = TypeVar("Read")
-_LACKING: Final = re.compile(r"(?P<key>[a-zA-Z]+) is not set; run |needs a password; run |has no sssd\.conf: run ")
-"""What the rules say of a secret that isn't there."""
-_BY_HAND: Final = re.compile(r"base64 -w0 FILE \| pulumi config set --secret slinky-iac:\w+")
-"""How a key is given without a program."""
 
 
 class HybridCluster(_Cluster):
@@ -117,7 +111,6 @@ class HybridCluster(_Cluster):
         collect_seldom()
         require_name("HybridCluster", name)
         what = f"HybridCluster {name}"
-        require_options(what, opts)
         require_alone(name)
         given_parts: dict[str, Part | Mapping[str, Part]] = {
             "operator": operator,
@@ -132,19 +125,16 @@ class HybridCluster(_Cluster):
             "drain": drain,
         }
         first = {"cluster": cluster, "controller": controller, "accounting": accounting}
-        _refuse(
-            what,
-            [
-                *not_sections({**first, **given_parts, "more": more}),
-                *not_at_once({**first, "kubernetes": kubernetes, "more": more}),
-            ],
-        )
+        faults = [
+            *option_faults_of(opts),
+            *not_sections({**first, **given_parts, "more": more}),
+            *not_at_once({**first, "kubernetes": kubernetes, "more": more}),
+        ]
         more_parts = _parts(more)
-        _refuse(what, given_twice(more_parts, {**first, **given_parts}))
+        faults += given_twice(more_parts, {**first, **given_parts})
         given_parts |= more_parts
-        sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
-        self.given = found = given({**sections, **given_parts})
-        _refuse(what, [*faults, *found.faults])
+        sections, of_hosts = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
+        self.given = found = given({**sections, **given_parts}, what=what)
         secrets = {
             "databasePassword": database_password,
             "slurmKey": slurm_key,
@@ -153,16 +143,16 @@ class HybridCluster(_Cluster):
             "mungeKey": munge_key,
             "sssdConf": sssd_conf,
         }
-        _refuse(what, of_outputs(secrets))
+        require_none(what, found, faults, of_hosts, wrong_kinds(secrets))
         self.secrets = given_secrets(secrets)
-        judged = _judged(what, found, partial(read_sections, found.sections, self.secrets), self.secrets)
-        config = judged.config
+        values = judged(what, found, partial(read_sections, found.sections, self.secrets, found.call), self.secrets)
+        config = values.config
         found.judge = partial(_faults, self.secrets)
-        _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
+        require_none(what, found, _not_yet_known(config, found), _must_be_known(config, found))
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
-            settings=judged,
+            settings=values,
             notices=self._asked,
             lost=partial(lost, config, os.environ, Path.home()),
             numbers=found.numbers,
@@ -225,13 +215,11 @@ class NodeSet(_NodeSet):
         require_name("NodeSet", name)
         what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name
         require_name(f"{what}: slurm_", slurm)
-        require_options(what, opts)
-        replicas = settings.get("replicas")
-        _require_number(what, f"nodesets.{slurm}.replicas", replicas)
+        replicas, where = settings.get("replicas"), f"nodesets.{slurm}."
         later = isinstance(replicas, pulumi.Output | Awaitable)
-        _refuse(what, not_sections(settings, f"nodesets.{slurm}."))
+        faults = [*option_faults_of(opts), *_no_number(f"{where}replicas", replicas), *not_sections(settings, where)]
         own = {key: value for key, value in settings.items() if value is not None} | ({"replicas": 1} if later else {})
-        config, found, said = _joined(what, slurm, cluster, own)
+        config, found, said = _joined(what, slurm, cluster, own, faults)
         checked = config.nodesets[slurm]
         joins = cluster.joining(name, config, said, found) if isinstance(cluster, _Cluster) else None
         whole = cluster if isinstance(cluster, ClusterConfig) else config
@@ -250,89 +238,69 @@ Joined = tuple[StackConfig, Given, tuple[Finding, ...]]
 
 
 def _joined(
-    what: str, name: str, cluster: ClusterConfig | _Cluster | settings.StackSettings, own: Mapping[str, Any]
+    what: str,
+    name: str,
+    cluster: ClusterConfig | _Cluster | settings.StackSettings,
+    own: Mapping[str, Any],
+    faults: Sequence[Finding],
 ) -> Joined:
-    """The settings of a NodeSet in those of its cluster, as far as the program has them. Raises :class:`StackRefused`."""
+    """The settings of a NodeSet in those of its cluster, as far as the program has them. Raises :class:`StackRefused`, with
+    the ``faults`` that are known."""
     if isinstance(cluster, _Cluster):
-        return _in_cluster(what, name, cluster, own)
+        return _in_cluster(what, name, cluster, own, faults)
     if not isinstance(cluster, ClusterConfig | Mapping):
         raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
     around = _parts(cluster) if isinstance(cluster, Mapping) else {"cluster": {"name": cluster.cluster.name}}
-    found = given({**around, "nodesets": {name: own}})
-    _refuse(what, found.faults)
+    found = given({**around, "nodesets": {name: own}}, what=what)
+    require_none(what, found, faults)
     found.judge = _faults_of_part
-    stack, faults = examined(found.sections)
-    if stack is None:
-        raise refuse(what, tuple(found.worded(in_snake_case(str(each))) for each in faults))
+    stack = judged(what, found, partial(load, found.sections), {})
     if isinstance(cluster, ClusterConfig):
         stack = stack.model_copy(update={each: getattr(cluster, each) for each in ClusterConfig.model_fields})
     every = findings(stack, frozenset(SECRET_KEYS))  # of the other sections, the program that makes the cluster says them
     said = [each for each in every if each.path.split(".")[:2] == ["nodesets", name]]
-    return stack, found, _judged(what, found, partial(require_sound, tuple(said)), {})
+    return stack, found, judged(what, found, partial(require_sound, tuple(said)), {})
 
 
-def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any]) -> Joined:
+def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any], faults: Sequence[Finding]) -> Joined:
     """The same of a cluster of the program, judged as if the NodeSet were one of its ``nodesets``."""
     if name in cluster.config.nodesets:
         where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
         raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
-    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)))
-    _refuse(what, found.faults)
+    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)), what=what)
+    require_none(what, found, faults)
 
     def sound() -> tuple[StackConfig, tuple[Finding, ...]]:
         values = sound_sections(found.sections, cluster.secrets)
         require_sound(unmakeable(values.config))
         return values.config, values.findings
 
-    config, said = _judged(what, found, sound, cluster.secrets)
+    config, said = judged(what, found, sound, cluster.secrets)
     return config, found, said
 
 
 def _parts(sections: settings.StackSettings | Mapping[str, Part] | None) -> dict[str, Any]:
-    """Sections by name, whose settings are judged when they are read."""
-    return dict(sections or {})
+    """Sections by name, whose settings are judged when they are read; none where it is said that they are no mapping."""
+    return dict(sections) if isinstance(sections, Mapping) else {}
 
 
-def _require_number(what: str, path: str, replicas: object) -> None:
-    """Raises :class:`StackRefused` for a number that came as a text."""
-    if isinstance(replicas, str):
-        raise refuse(what, (f"{path}: takes a whole number, got the text {described(replicas)}; use config.require_int",))
+def _no_number(path: str, replicas: object) -> list[Finding]:
+    """The fault of a number that came as a text."""
+    if not isinstance(replicas, str):
+        return []
+    return [at(path).error(f"takes a whole number, got the text {described(replicas)}; use config.require_int")]
 
 
 def _sections(
     name: str, cluster: Part, slurmctld: tuple[Part, Hosts | None], slurmdbd: tuple[Part, Hosts | None]
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The sections that other arguments say a part of."""
-    own, faults = named(cluster or {}, name)
+    own, faults = named(_parts(cluster), name)
     found: dict[str, Any] = {"cluster": own}
     for section, (part, host) in (("controller", slurmctld), ("accounting", slurmdbd)):
-        found[section], wrong = (part, []) if host is None else outside(section, part or {}, host)
+        found[section], wrong = (part, []) if host is None else outside(section, _parts(part), host)
         faults += wrong
     return found, faults
-
-
-def _judged(what: str, found: Given, read: Callable[[], Read], secrets: Mapping[str, object]) -> Read:
-    """What ``read`` gives. Raises :class:`StackRefused` with its errors, which name the arguments of ``secrets``."""
-    try:
-        return read()
-    except ConfigError as error:
-        raise refuse(
-            what, tuple(found.worded(in_snake_case(_or_argument(each, secrets))) for each in error.faults)
-        ) from None
-
-
-def _or_argument(fault: str, secrets: Mapping[str, object]) -> str:
-    """A fault with the argument that gives the secret or the host which isn't there, or gave a wrong one."""
-    name, _, said = fault.partition(": ")
-    if name in secrets and name in ARGUMENTS:
-        by_hand = _BY_HAND.sub("give it so: base64.b64encode(RAW).decode()", said)
-        return f"{ARGUMENTS[name]}: {by_hand}"
-    if fault.startswith("accounting: needs external"):
-        return f"{fault}. slurmdbd=HOST gives external; it is None here, or left out"
-    if (lacking := _LACKING.search(fault)) is None:
-        return fault
-    name = lacking["key"] or ("sssdConf" if "sssd" in lacking[0] else "databasePassword")
-    return f"{fault}, or give {ARGUMENTS[name]}=OUTPUT"
 
 
 def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
@@ -387,11 +355,6 @@ def _faults(secrets: Mapping[str, pulumi.Input[str]], sections: Mapping[str, Any
 def _faults_of_part(sections: Mapping[str, Any]) -> Sequence[str]:
     """The same of settings that no cluster is at hand for."""
     return tuple(map(str, examined(sections)[1]))
-
-
-def _refuse(what: str, faults: Sequence[Finding]) -> None:
-    if faults:
-        raise refuse(what, tuple(map(str, faults)))
 
 
 def _filling(opts: pulumi.ResourceOptions | None, found: Given) -> pulumi.ResourceOptions:

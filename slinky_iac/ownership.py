@@ -31,8 +31,18 @@ US: Final = "slinky-iac"
 HELM_RECORD: Final = {"owner": "helm"}
 LET_GO: Final = {"owner": US}
 """Label of Helm's records of a release that a stack has taken over: Helm finds them no longer."""
-ARGO_MANAGER: Final = "argocd-controller"
-"""Field manager of Argo CD (``common.ArgoCDSSAManager``, and the default of its client-side apply)."""
+ARGO_MANAGER: Final = "argocd-"
+"""How field managers of Argo CD begin: ``argocd-controller`` applies (``common.ArgoCDSSAManager``). Where nothing gives a
+name, as with Replace=true, it is the program's: ``argocd-application-controller``, ``argocd-server`` for edits in its UI."""
+KUSTOMIZE_MANAGER: Final = "kustomize-controller"
+RESOURCE_SET_MANAGER: Final = "flux-operator"
+_APPLIERS: Final[Mapping[str, tuple[str, str, str]]] = {
+    ARGO_MANAGER: ("Argo CD", "Delete its Application without the objects", "argo"),
+    KUSTOMIZE_MANAGER: ("Flux (Kustomization)", "Suspend it in Git", "flux"),
+    RESOURCE_SET_MANAGER: ("Flux (ResourceSet)", "Suspend it in Git", "flux"),
+}
+"""By the beginning of a field manager, programs that apply what they have rendered themselves, and leave Helm no record:
+their names, how they end, and what ``adopt --stopped`` calls them."""
 Question = Callable[["KubeClient"], str | None]
 """Asks about one object; None where nothing is in the way, else what stops the update."""
 
@@ -178,8 +188,9 @@ def adopted(config: ClusterConfig) -> Question | None:
                 return adopted_lost(called, space, "")
             if there.uid != each.uid:
                 return adopted_lost(called, space, there.uid)
-            if own.record is None and there.sets_spec(ARGO_MANAGER):
-                return adopted_claimed(called, space)
+            for manager in _APPLIERS if own.record is None else ():
+                if there.sets_spec(manager):
+                    return adopted_claimed(called, space, manager)
         if own.record is None:
             return None
         held = own.namespace or space
@@ -198,12 +209,13 @@ def adopted_lost(called: str, space: str, uid: str) -> str:
     )
 
 
-def adopted_claimed(called: str, space: str) -> str:
-    """The refusal while Argo CD's claims stand: the API server would refuse what the stack writes to these fields."""
+def adopted_claimed(called: str, space: str, manager: str) -> str:
+    """The refusal while claims of another program stand: the API server would refuse what the stack writes to these
+    fields."""
+    who, ends, key = _APPLIERS[manager]
     return (
-        f"Argo CD claims fields of {called} in namespace {space}, which this stack takes over. Nothing was changed. Delete"
-        " its Application without the objects (`slinky docs chart 'A cluster that runs'`), then run `slinky adopt --stopped"
-        " argo --let-go Pulumi.<stack>.yaml`"
+        f"{who} claims fields of {called} in namespace {space}, which this stack takes over. Nothing was changed. {ends}"
+        f" (`slinky docs chart 'A cluster that runs'`), then run `slinky adopt --stopped {key} --let-go Pulumi.<stack>.yaml`"
     )
 
 

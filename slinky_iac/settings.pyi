@@ -1006,8 +1006,8 @@ class SlurmdHostSettings(TypedDict, total=False):
     name: str
     """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
     address: Input[str] | Address | None
-    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses, or one of
-    all, with `Port` in config, a hostlist of as many ports."""
+    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses, as
+    10.1.0.[1-4] for metal-[001-004], or one of all, with `Port` in config, a hostlist of as many ports."""
     config: Mapping[str, str | float | bool]
     """Parameters of its NodeName= line, e.g. CPUs: 64."""
     state: Literal["active", "drained"]

@@ -87,12 +87,18 @@ def _host(value: str) -> str:
     return value
 
 
+def _host_of_several(value: str) -> str:
+    if not is_host(value):
+        raise ValueError(no_host(value, is_host, several=True))
+    return value
+
+
 def is_host(value: str) -> bool:
     """Whether a text is a DNS name or an IP address: Kubernetes asks for one where it leads pods there
     (``IsDNS1123Subdomain`` of validation.go, for ExternalName and EndpointSlice)."""
     labels = value.removesuffix(".").split(".")
-    # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
-    is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
+    # A last label without a letter is a mistyped address (RFC 3696, section 2), or a range: no DNS would ever answer.
+    is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and labels[-1].upper() != labels[-1]
     return is_name or is_address(value)
 
 
@@ -286,10 +292,10 @@ def _gres(value: str) -> str:
 
 
 def _each(check: Callable[[str], str]) -> Callable[[str], str]:
-    """``check`` for each name of a hostlist such as ``metal-[001-500]``, and for a text without brackets."""
+    """``check`` for each name of a hostlist such as ``metal-[001-500]`` or ``m-1,m-2``, and for one name."""
 
     def every(value: str) -> str:
-        if "[" not in value:
+        if not {"[", ","} & set(value):
             return check(value)
         try:
             each = expand(value)
@@ -318,7 +324,7 @@ NodeNames = Annotated[str, checked(_each(node_name))]
 Feature = Annotated[str, checked(feature)]
 ClusterName = Annotated[str, checked(cluster_name)]
 Host = Annotated[str, checked(_host)]
-Hosts = Annotated[str, checked(_each(_host))]
+Hosts = Annotated[str, checked(_each(_host_of_several))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
 

@@ -137,8 +137,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " firewall guards it.",
     "scheduling-gate": "Pods have a scheduling gate, and stay unscheduled until a controller removes it. Acknowledge it if"
     " a controller of yours removes the gate.",
-    "short-deadline": "Jobs are cancelled, or requeued, less than a minute after their nodes are drained. Write the deadline"
-    " with its unit, as 30m or 12h. Acknowledge it if jobs end by themselves in that time, as on a trial cluster.",
+    "short-deadline": "A drain ends less than a minute after its nodes are drained, or new pods have less than a minute to"
+    " start. Write the deadline with its unit, as 30m or 12h. Acknowledge it if this is enough, as on a trial cluster.",
     "slurmd-not-root": "slurmd runs as another user than root. Acknowledge it if slurm.conf has SlurmdUser, and every job is"
     " that user's.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"

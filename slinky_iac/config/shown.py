@@ -1,7 +1,8 @@
 """How a message shows what was given: words of the schema and names, and of all else a few characters.
 
-Messages go to logs, pull requests and pages, and a secret may stand where it shouldn't. So a text that isn't a name is shown
-up to :data:`SHORT` characters, what looks like a key is only described, and fields that name Secrets are never quoted.
+Messages go to logs, pull requests and pages, and a secret may stand where it shouldn't. So a text that is neither a name, a
+hostlist nor a path is shown up to :data:`SHORT` characters, what looks like a key is only described, and fields that name
+Secrets are never quoted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _KEY: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _TOKEN: Final = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
 """A JSON web token: three parts in base64, of which the first is a mapping."""
+_HEX_PART: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{12,}")
 _HEX: Final = frozenset("0123456789abcdef")
 _NAME: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 """Names of hosts, nodes, partitions, labels, switches, folders."""
@@ -27,6 +29,10 @@ _BRACKET: Final = r"\[[0-9]{1,18}(?:-[0-9]{1,18})?(?:,[0-9]{1,18}(?:-[0-9]{1,18}
 _HOSTLIST: Final = re.compile(rf"(?=[^\[]*\[)(?:[A-Za-z0-9_.-]|{_BRACKET})+(?:,(?:[A-Za-z0-9_.-]|{_BRACKET})+)*")
 """Names of several hosts, as ``metal-[001-500],gpu-[1,3]``: a key has no numbers in brackets."""
 LONGEST_HOSTLIST: Final = 200
+_PATH: Final = re.compile(r"(?:/(?=[^/]{1,40}(?:/|$))[A-Z]?[a-z0-9._+*?\[\]-]*[a-z._+*?-][a-z0-9._+*?\[\]-]*)+")
+"""An absolute path of words in small letters, each with a capital at its beginning at the most; or the pattern of
+several."""
+_LONGEST_PATH: Final = 200
 _WORD: Final = re.compile(r"[A-Za-z]{1,30}|[0-9]{1,4}")
 """What a part of a path has that is the schema's: a field, or a place in a list."""
 _FIELDS: Final = frozenset(f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred")) | {
@@ -66,9 +72,9 @@ def has_token(text: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """A short text or a hostlist in quotes, the beginning of a longer one, or what it is where it may be a secret."""
+    """A short text, a hostlist or a path in quotes, the beginning of a longer text, or what it is where it may be secret."""
     text = str(value)
-    if _is_hostlist(text):
+    if _is_hostlist(text) or is_path(text):
         return repr(text)
     if "\n" in text or "\r" in text:
         return f"a text of {len(text.splitlines())} lines (not shown)"
@@ -92,7 +98,7 @@ def of_name(value: str) -> bool:
 
 def name_of(value: str) -> str:
     """A name in a message as it is; of another text what :func:`shown` shows."""
-    if _is_hostlist(value):
+    if _is_hostlist(value) or is_path(value):
         return value
     plain = len(value) <= SHORT or _NAME.fullmatch(value) is not None
     return value if plain and value.isprintable() and not may_be_secret(value) else shown(value)
@@ -103,6 +109,13 @@ def _is_hostlist(text: str) -> bool:
     if len(text) > LONGEST_HOSTLIST or _HOSTLIST.fullmatch(text) is None:
         return False
     return not any(map(may_be_secret, re.split(rf"{_BRACKET}|,", text)))
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is the path of a file or a folder, as people name them: no part of it has the letters of a key."""
+    if len(text) > _LONGEST_PATH or _PATH.fullmatch(text) is None:
+        return False
+    return not any(_UUID.search(part) or _HEX_PART.search(part) for part in text.split("/"))
 
 
 def place(path: str) -> str:

@@ -15,7 +15,7 @@ from tests.tree import nodes, tracked
 
 TOOLS = (
     "kubectl|pulumi|slinky|scontrol|sacctmgr|squeue|sinfo|systemctl|scancel|openssl|getent|chronyc|hostname|base64|find|ssh|rm|"
-    "journalctl|sudo|install|cat|mount|ps|helm"
+    "journalctl|sudo|install|cat|mount|ps|helm|env"
 )
 COMMAND = re.compile(rf"`(?:{TOOLS}) [^`]+`")
 LINK = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")
@@ -109,6 +109,22 @@ def test_every_row_has_a_way_out(page: str) -> None:
 )
 def test_what_is_a_way_out(row: str, *, enough: bool) -> None:
     assert has_a_way_out("on-call", row) is enough
+
+
+LONGEST = 650
+"""Characters of a row's last cell that are read at night: a longer one holds several cases, which are rows of their own."""
+
+
+def test_a_row_is_one_case() -> None:
+    cells = {each.rsplit(" | ", 1)[-1]: each.split("|")[1].strip() for each in rows("on-call")}
+    assert len(cells) > 50
+    assert [name for cell, name in cells.items() if len(cell) > LONGEST] == []
+
+
+def test_who_lost_the_passphrase_finds_a_row_for_each_cluster_that_begins_with_a_command() -> None:
+    found = [each for each in rows("on-call") if each.startswith("| the passphrase is lost")]
+    assert len(found) == 3
+    assert [each for each in found if not COMMAND.match(each.rsplit(" | ", 1)[-1])] == []
 
 
 def test_no_command_of_a_table_has_a_pipe() -> None:

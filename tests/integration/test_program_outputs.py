@@ -27,6 +27,8 @@ PROGRAM = """
     {more}
 """
 RIGHT = {"slurmctld": "'ctl.example.org'", "slurmdbd": "'dbd.example.org'", "slurm_key": "None", "replicas": "1", "more": ""}
+CLUSTER, NODESET = "HybridCluster atlas (__main__.py:5)", "NodeSet gpu (__main__.py:14)"
+"""The calls of the program, with their lines."""
 
 
 def said(project: Project, **wrong: str) -> str:
@@ -42,18 +44,18 @@ def said(project: Project, **wrong: str) -> str:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"slurmctld": "pulumi.Output.from_input('not a host!')"}, "controller.external.host: must be "),
+        ({"slurmctld": "pulumi.Output.from_input('not a host!')"}, f"{CLUSTER}: controller.external.host: must be "),
         (
             {"slurmdbd": "pulumi.Output.from_input('10.0.0.6')"},
-            "accounting.external.host: the Output that it is given is an",
+            f"{CLUSTER}: accounting.external.host: the Output that it is given is an",
         ),
         (
             {"replicas": "pulumi.Output.from_input('2')"},
-            "nodesets.gpu.replicas: the Output that it is given is the text '2'",
+            f"{NODESET}: nodesets.gpu.replicas: the Output that it is given is the text '2'",
         ),
         (
             {"slurm_key": "pulumi.Output.secret('" + "QUFB" * 30 + "')"},
-            "the stack's secret slinky-iac:slurmKey is another",
+            f"{CLUSTER}: slurmKey: the program gives it by slurm_key, and the stack's secret slinky-iac:slurmKey is another",
         ),
         ({"more": "pulumi.export('x', atlas.urn.apply(lambda _: 1 / 0))"}, "division by zero"),
     ],

@@ -99,9 +99,20 @@ def test_what_helm_still_has_is_not_taken_over(tmp_path: Path) -> None:
     assert "slinky adopt --let-go" in said
 
 
+@pytest.mark.parametrize(
+    ("manager", "key"),
+    [
+        ("argocd-controller", "argo"),
+        ("argocd-application-controller", "argo"),
+        ("kustomize-controller", "flux"),
+        ("flux-operator", "flux"),
+    ],
+)
 @pytest.mark.parametrize(("field", "held"), [("f:spec", True), ("f:metadata", False)])
-def test_what_argo_cd_claims_is_not_taken_over_where_there_is_no_record(tmp_path: Path, field: str, held: bool) -> None:
-    claim = {"manager": "argocd-controller", "operation": "Update", "fieldsV1": {field: {"f:replicas": {}}}}
+def test_what_another_program_claims_is_not_taken_over_where_there_is_no_record(
+    tmp_path: Path, manager: str, key: str, field: str, held: bool
+) -> None:
+    claim = {"manager": manager, "operation": "Update", "fieldsV1": {field: {"f:replicas": {}}}}
     section = {key: value for key, value in ADOPTED["adopted"].items() if key != "record"}
     with ApiServer() as server:
         path = f"/apis/{names.API_VERSION}/namespaces/slurm/restapis/slurm"
@@ -112,7 +123,7 @@ def test_what_argo_cd_claims_is_not_taken_over_where_there_is_no_record(tmp_path
         assert question is not None
         said = ownership.refusal(config, question, {}, tmp_path, preview=True)
     assert (said is not None) == held
-    assert said is None or "slinky adopt --stopped argo --let-go" in " ".join(said.split())
+    assert said is None or f"slinky adopt --stopped {key} --let-go" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(("uid", "how"), [("another", "is another object now (UID another)"), ("", "isn't in Kubernetes")])

@@ -9,7 +9,7 @@ from typing import Final
 from slinky_iac.commands.adopt.model import Live
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import nodeset_resource
-from slinky_iac.ownership import ARGO_MANAGER
+from slinky_iac.ownership import ARGO_MANAGER, KUSTOMIZE_MANAGER, RESOURCE_SET_MANAGER
 
 PULUMI: Final = "pulumi"
 ARGO: Final = "argo"
@@ -32,7 +32,10 @@ class Writer:
 
 WRITERS: Final = (
     Writer(ARGO, "Argo CD", ARGO_MANAGER, "argocd.argoproj.io/", "its Application is deleted without its objects"),
-    Writer("flux", "Flux (Kustomization)", "kustomize-controller", "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"),
+    Writer("flux", "Flux (Kustomization)", KUSTOMIZE_MANAGER, "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"),
+    Writer(
+        "flux", "Flux (ResourceSet)", RESOURCE_SET_MANAGER, "resourceset.fluxcd.controlplane.io/", "it is suspended in Git"
+    ),
     Writer("flux", "Flux (HelmRelease)", "helm-controller", "helm.toolkit.fluxcd.io/", "it is suspended in Git"),
     Writer(PULUMI, "another Pulumi program", "pulumi-kubernetes", "", "it was a stack of this cluster, and is gone"),
 )

@@ -13,7 +13,7 @@ from typing import Final
 
 from slinky_iac.commands.host_shell import known, number
 from slinky_iac.config.reading.load import examined
-from slinky_iac.config.shown import name_of, of_names
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import power
 from slinky_iac.config.slurm.words import beyond
 from slinky_iac.config.stack import StackConfig
@@ -68,7 +68,7 @@ def of_slurmctld(down: Iterable[tuple[str, str]], release: str) -> Iterator[str]
 def hints(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
     """One note on scripts, and one with all lines to change. ``now``: what :func:`of_nodes` found. A parameter that the
     output doesn't have is in neither."""
-    lacking = [f"{key}={_script(value)}" for key, value in now.items() if _SCRIPT.fullmatch(key) and _NOT_SENT.search(value)]
+    lacking = [f"{key}={name_of(value)}" for key, value in now.items() if _SCRIPT.fullmatch(key) and _NOT_SENT.search(value)]
     if lacking:
         yield (
             f"{', '.join(lacking)}: pods have no such file, unless their image or a volume brings it, and slurmctld sends"
@@ -79,11 +79,6 @@ def hints(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[st
     yield from _of_pods(now, config)
     if changes := [*_conf(now, config), *_cgroup(now)]:
         yield f"the hand-off will ask to change, in slurm.conf where no other file is named: {'; '.join(changes)}"
-
-
-def _script(value: str) -> str:
-    """A script's path for a message; it may have the signs of a pattern, as Slurm takes one."""
-    return value if of_names(value, "/*?[]-") else name_of(value)
 
 
 def warnings(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pulumi
 from pydantic.alias_generators import to_snake
@@ -34,6 +35,16 @@ class StackRefused(SystemExit):
 
     def __str__(self) -> str:
         return self.message
+
+
+@contextmanager
+def of_call(call: str) -> Iterator[None]:
+    """What ends the program here begins with ``call``, which an Output was given to: its kind, its name and its line. Empty:
+    it isn't known."""
+    try:
+        yield
+    except pulumi.RunError as error:
+        raise pulumi.RunError(f"{call}: {error}" if call else str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -79,12 +90,12 @@ ARGUMENTS: Final = {name: to_snake(name) for name in sorted(FIRST_SECRETS)}
 """By secret, the argument by which a program gives it. Those of a rotation are none: `keys rotate` sets and removes them."""
 
 
-def read_sections(sections: Mapping[str, object], given: Given | None = None) -> StackSettings:
+def read_sections(sections: Mapping[str, object], given: Given | None = None, call: str = "") -> StackSettings:
     """The same of sections that a program gives; secrets are the stack's all the same, but for those that are ``given``. An
-    Output is judged when its value is known, before the Secret is made of it. Raises :class:`ConfigError` with every
-    error."""
+    Output is judged when its value is known, before the Secret is made of it: ``call`` is then in front of what is wrong.
+    Raises :class:`ConfigError` with every error."""
     raw = _raw_of(sections)
-    return _settings(_values(raw, given or {}), _own(raw), given or {})
+    return _settings(_values(raw, given or {}), _own(raw), given or {}, call)
 
 
 def sound_sections(sections: Mapping[str, object], given: Given, *, with_keys: bool = True) -> Values:
@@ -94,7 +105,7 @@ def sound_sections(sections: Mapping[str, object], given: Given, *, with_keys: b
 
 
 def _read(raw: dict[str, str]) -> StackSettings:
-    return _settings(_values(raw, {}), _own(raw), {})
+    return _settings(_values(raw, {}), _own(raw), {}, "")
 
 
 def _raw_of(sections: Mapping[str, object]) -> dict[str, str]:
@@ -117,7 +128,7 @@ def _values(raw: Mapping[str, str], given: Given, *, with_keys: bool = True) -> 
     return values_of({**own, **texts}, secret | given.keys(), with_keys=with_keys)
 
 
-def _settings(values: Values, own: dict[str, str], given: Given) -> StackSettings:
+def _settings(values: Values, own: dict[str, str], given: Given, call: str) -> StackSettings:
     own |= {name: text for name, text in given.items() if isinstance(text, str)}
     later: dict[str, pulumi.Output[str]] = {
         name: pulumi.Output.secret(pulumi.Output.from_input(each))
@@ -134,7 +145,7 @@ def _settings(values: Values, own: dict[str, str], given: Given) -> StackSetting
     )
     found = {name: pulumi.Output.secret(own[name]) for name in _NO_KEYS if name in own}
     if later:
-        judged = _Later(values.config, own, later)
+        judged = _Later(values.config, own, later, call)
         keys, found = judged.keys(keys), {**found, **judged.texts}
     sections = {name: json.loads(text) for name, text in own.items() if name not in SECRET_KEYS}
     return StackSettings(values.config, values.findings, found.get(_PASSWORD), keys, found.get(SSSD_CONF), sections)
@@ -153,6 +164,7 @@ class _Later:
     config: StackConfig
     own: Mapping[str, str]
     given: Mapping[str, pulumi.Output[str]]
+    call: str
 
     @property
     def texts(self) -> dict[str, pulumi.Output[str]]:
@@ -174,7 +186,12 @@ class _Later:
     def _of(self, made: Callable[[KeyMaterial, str], str], name: str, *beside: str) -> pulumi.Output[str]:
         """What is made of the secret, once it and those ``beside`` it are known and judged."""
         wanted = {each: self.given[each] for each in (name, *beside)}
-        return pulumi.Output.all(**wanted).apply(lambda known: made(self._judged(known, name), known[name]))
+
+        def of(known: Mapping[str, Any]) -> str:
+            with of_call(self.call):
+                return made(self._judged(known, name), known[name])
+
+        return pulumi.Output.all(**wanted).apply(of)
 
     def _judged(self, known: Mapping[str, object], name: str) -> KeyMaterial:
         """Raises RunError, which ends the program, and shows nothing of a secret."""
@@ -199,7 +216,7 @@ class _Later:
 def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
     """Raises :class:`ConfigError` for what isn't text, and for a secret that the stack has otherwise."""
     if text is None:
-        form = "the text itself" if name in _NO_KEYS else "its bytes as a text in base64"
+        form = "its bytes as a text in base64" if in_base64(name) else "the text itself"
         raise ConfigError((f"{name}: isn't a text: give {form}",))
     if name in own and "".join(own[name].split()) != "".join(text.split()):
         raise ConfigError(
@@ -209,6 +226,11 @@ def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
                 f" slinky-iac:{name}`",
             )
         )
+
+
+def in_base64(name: str) -> bool:
+    """Whether a secret is a key, which is given in base64."""
+    return name not in _NO_KEYS
 
 
 def _texts(material: KeyMaterial) -> dict[str, str]:

@@ -8,7 +8,9 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.refusals import Conf, spelt
+from slinky_iac.config.slurm.slurmd_hosts import addresses, ports
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.hostlist import expand
 
 
 def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -43,9 +45,16 @@ def _addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         place = (host.address, Conf(host.config)["Port"] or of_all)
         if (other := first.setdefault(place, host.name)) != host.name and host.path not in told:
             told.add(host.path)
+            hosts, own = host.written
+            count = len(expand(hosts))
+            is_shared = count > 1 and len(expand(own or "")) == 1
             yield at(f"{host.path}.address").warning(
-                f"{name_of(host.address)} is also the address of {name_of(other)}: slurmctld sends the jobs of both to one"
-                " slurmd. Correct one of them; two slurmds of one machine have a `Port` each in `config`",
+                f"{name_of(host.address)} is the address of all {count} hosts of {name_of(hosts)}: slurmctld sends the jobs"
+                f" of all to one slurmd. Give as many addresses, as {addresses(count, host.address)}; slurmds of one machine"
+                f" have a port each in `config`, as `Port: {ports(count)}`"
+                if is_shared
+                else f"{name_of(host.address)} is also the address of {name_of(other)}: slurmctld sends the jobs of both to"
+                " one slurmd. Correct one of them; two slurmds of one machine have a `Port` each in `config`",
                 id="same-address",
             )
 

@@ -16,6 +16,7 @@ from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledge
 from slinky_iac.config.rules import adopted as rules_adopted
 from slinky_iac.config.rules import clients as rules_clients
 from slinky_iac.config.rules import daemonset as rules_daemonset
+from slinky_iac.config.rules import deadlines as rules_deadlines
 from slinky_iac.config.rules import gres_nodes as rules_gres_nodes
 from slinky_iac.config.rules import hosts as rules_hosts
 from slinky_iac.config.rules import identity as rules_identity
@@ -230,10 +231,6 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
         )
 
 
-SHORT_S: Final = 60
-"""A deadline under which a person who runs jobs hardly means seconds; a trial may."""
-
-
 def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
     replicas, drain = config.nodesets[nodeset].replicas, config.drain_of(nodeset)
     if replicas > PODS_AT_ONCE and not drain.model_fields_set & {"register_deadline", "start_at_once"}:
@@ -246,21 +243,9 @@ def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
         )
 
 
-def _deadline(config: StackConfig, nodeset: str) -> Iterator[Finding]:
-    drain = config.drain_of(nodeset)
-    if drain.on_deadline != "keep" and drain.deadline < SHORT_S:
-        yield at(f"nodesets.{nodeset}.drain.deadline").warning(
-            f"is {drain.deadline} s, and onDeadline is {drain.on_deadline}: jobs on the nodes that go have no longer"
-            f" to end by themselves. A number without a unit is seconds; Slurm's own times are minutes. For minutes write"
-            f" {max(drain.deadline, 1)}m",
-            id="short-deadline",
-        )
-
-
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
-        yield from _deadline(config, name)
         if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
             yield at(f"{path}.drain.onDeadline").warning(
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
@@ -337,6 +322,7 @@ RULES: tuple[Rule, ...] = (
     *rules_tres.RULES,
     *rules_pods.RULES,
     *rules_daemonset.RULES,
+    *rules_deadlines.RULES,
     *rules_raw.RULES,
     *rules_hosts.RULES,
     *rules_releases.RULES,

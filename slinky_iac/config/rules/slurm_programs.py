@@ -154,12 +154,12 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield refusal(
                 where,
                 RUNS,
-                f"is {shown(value)}, which {pods} don't have: their /etc/slurm has {has}, and {program.follows}. Give the"
+                f"is {shown(path)}, which {pods} don't have: their /etc/slurm has {has}, and {program.follows}. Give the"
                 f" script in {program.put}",
             )
         else:
             yield at(where).warning(
-                f"is {shown(value)}: the image of {pods} is Slinky's, which has no program of a site's. If it isn't there,"
+                f"is {shown(path)}: the image of {pods} is Slinky's, which has no program of a site's. If it isn't there,"
                 f" {program.follows}. Give the script in {program.put}, or use an image of your own that has it; acknowledge"
                 " this if Slinky's has it",
                 id="program-not-in-image",

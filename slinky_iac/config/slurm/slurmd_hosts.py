@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import HostConf, Hosts, NodeNames
+from slinky_iac.config.fields import HostConf, Hosts, NodeNames, is_address
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import bracketed, expand
 
@@ -20,8 +20,8 @@ class SlurmdHost(Section):
     name: NodeNames
     """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
     address: Hosts | None = None
-    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses, or one
-    of all, with `Port` in config, a hostlist of as many ports."""
+    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses, as
+    10.1.0.[1-4] for metal-[001-004], or one of all, with `Port` in config, a hostlist of as many ports."""
     config: HostConf = Field(default_factory=dict)
     """Parameters of its NodeName= line, e.g. CPUs: 64."""
     state: Literal["active", "drained"] = "active"
@@ -49,13 +49,14 @@ class SlurmdHost(Section):
     def _as_many(self) -> SlurmdHost:
         """``build_node_line_info`` of node_conf.c: fatal."""
         names = len(expand(self.name))
-        counts = {"address": (len(expand(self.address or "")), "address", "addresses")}
-        counts["config.Port"] = (len(_ports_of(self.config)), "port", "ports")
-        for field, (count, one, several) in counts.items():
+        counts = {"address": (len(expand(self.address or "")), "address", "addresses", f"address: {addresses(names)}")}
+        counts["config.Port"] = (len(_ports_of(self.config)), "port", "ports", f"Port: {ports(names)}")
+        for field, (count, one, several, example) in counts.items():
             if count not in (0, 1, names):
+                such = "" if names == 1 else f" (as `{example}`)"
                 raise ValueError(
                     f"{field}: {count} {several} for {names} name{'' if names == 1 else 's'}; slurmctld stops at such a"
-                    f" line. Give one {one} for each name, in the same order, or one for all"
+                    f" line. Give one {one} for each name, in the same order{such}, or one for all"
                 )
         return self
 
@@ -70,6 +71,24 @@ class SlurmdHost(Section):
             host._entry, host._written = entry, (self.name, self.address)
             host._ports = self.config[key] if len(ports) > 1 else ""
             yield host
+
+
+def addresses(count: int, first: str = "10.1.0.1") -> str:
+    """An example of addresses for as many hosts, from ``first`` on where all of them are in its network of 256."""
+    network, _, number = first.rpartition(".")
+    if not (is_address(first) and network and int(number) + count <= _BROADCAST):
+        network, number = "192.0.2", "1"
+    if int(number) + count <= _BROADCAST:
+        return f"{network}.[{number}-{int(number) + count - 1}]"
+    return "192.0.2.[1-250],198.51.100.[1-250],…"
+
+
+_BROADCAST: Final = 255
+
+
+def ports(count: int) -> str:
+    """The same of ports of slurmds on one host."""
+    return f"17001-{17000 + count}"
 
 
 def _nth(of: tuple[str, ...], number: int) -> str:

@@ -219,12 +219,26 @@ def test_what_a_variable_holds_is_not_shown() -> None:
     ("more", "who"),
     [
         ({"annotations": {"argocd.argoproj.io/tracking-id": "slurm:x"}}, "Argo CD"),
+        ({"annotations": {"argocd.argoproj.io/installation-id": "site-1"}}, "Argo CD"),
+        ({"labels": {**HELM, "argocd.argoproj.io/instance": "slurm"}}, "Argo CD"),
         ({"managers": frozenset({"argocd-controller"})}, "Argo CD"),
+        ({"managers": frozenset({"argocd-application-controller"})}, "Argo CD"),
+        ({"managers": frozenset({"argocd-server"})}, "Argo CD"),
+        ({"labels": {**HELM, "example.org/app": "slurm"}, "managers": frozenset({"argocd-controller"})}, "Argo CD"),
         ({"labels": {**HELM, "helm.toolkit.fluxcd.io/name": "slurm"}}, "Flux (HelmRelease)"),
+        ({"labels": {**HELM, "helm.toolkit.fluxcd.io/namespace": "flux-system"}}, "Flux (HelmRelease)"),
+        ({"managers": frozenset({"helm-controller"})}, "Flux (HelmRelease)"),
+        ({"labels": {**HELM, "kustomize.toolkit.fluxcd.io/name": "slurm"}}, "Flux (Kustomization)"),
+        ({"managers": frozenset({"kustomize-controller"})}, "Flux (Kustomization)"),
+        ({"labels": {**HELM, "resourceset.fluxcd.controlplane.io/name": "slurm"}}, "Flux (ResourceSet)"),
+        ({"managers": frozenset({"flux-operator"})}, "Flux (ResourceSet)"),
         ({"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}, "another Pulumi program"),
     ],
 )
 def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
+    """As they write: by an annotation, with an installation ID; by a label, also of another key, where the name of the
+    manager alone tells, which with Replace=true is that of the program (``resource_ops.go`` of gitops-engine gives none);
+    labels of Flux's controllers are ``GROUP/name`` and ``GROUP/namespace``."""
     assert [each.partition(" writes ")[0] for each in judged(living(**more)).writers] == [who]
 
 

@@ -106,11 +106,14 @@ def test_claims_of_a_stack_that_is_gone_go_too(tmp_path: Path) -> None:
     assert set(left) == {"helm", "slurm-operator"}
 
 
-@pytest.mark.parametrize("operation", ["Update", "Apply"])
-def test_of_argo_cds_claims_those_on_its_own_annotations_stay(operation: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("manager", "operation"),
+    [("argocd-controller", "Update"), ("argocd-controller", "Apply"), ("argocd-application-controller", "Update")],
+)
+def test_of_argo_cds_claims_those_on_its_own_annotations_stay(manager: str, operation: str, tmp_path: Path) -> None:
     own = {"f:argocd.argoproj.io/tracking-id": {}, "f:kubectl.kubernetes.io/last-applied-configuration": {}}
     fields = {"f:metadata": {"f:annotations": own, "f:labels": {"f:a": {}}}, "f:spec": {"f:replicas": {}}}
-    argo = {"manager": "argocd-controller", "operation": operation, "fieldsV1": fields}
+    argo = {"manager": manager, "operation": operation, "fieldsV1": fields}
     with Release() as server:
         served(server, VALUES)
         server.objects[RECORDS] = {"items": []}

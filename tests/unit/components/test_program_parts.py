@@ -207,7 +207,7 @@ def test_a_preview_with_outputs_says_what_answers_nothing_as_one_of_a_file_does(
 
 
 def test_an_output_that_decides_what_is_made_is_refused_by_its_path() -> None:
-    said = refused(lambda: HybridCluster("atlas", nodesets={"gpu": {"maxReplicas": Output.from_input(2)}}))
+    said = refused(lambda: HybridCluster("atlas", nodesets={"gpu": {"replicas": 1, "maxReplicas": Output.from_input(2)}}))
     assert re.match(
         r"HybridCluster atlas \(tests/unit/components/test_program_parts.py:\d+\): 1 error in its arguments:", said
     )

@@ -404,4 +404,4 @@ def test_a_refusal_by_values_names_the_outputs_that_gave_them() -> None:
     nodesets = {"gpu": {"replicas": Output.from_input(1100)}}
     with pytest.raises(pulumi.RunError) as ended:
         cluster({"accounting": {"enabled": False}, "nodesets": nodesets})
-    assert str(ended.value).startswith("with what the Outputs at nodesets.gpu.replicas give, the settings are refused")
+    assert "): with what the Outputs at nodesets.gpu.replicas give, the settings are refused: " in str(ended.value)

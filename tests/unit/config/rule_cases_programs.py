@@ -52,8 +52,20 @@ def case(name: str, value: str, level: str, words: tuple[str, ...], cure: dict[s
 
 _NO = ("pods of nodesets.gpu don't have", "slurm-runs@controller.extraConf.")
 PROGRAMS = [
-    case("Prolog", "/etc/slurm/prolog.d/*", "error", (*_NO, "drained", "controller.prolog"), conf("Prolog", None)),
-    case("Epilog", "/etc/slurm/epilog.sh", "error", (*_NO, "controller.epilog"), mounted("/etc/slurm/epilog.sh")),
+    case(
+        "Prolog",
+        "/etc/slurm/prolog.d/*",
+        "error",
+        ("'/etc/slurm/prolog.d/*', which", *_NO, "drained", "controller.prolog"),
+        conf("Prolog", None),
+    ),
+    case(
+        "Epilog",
+        "/etc/slurm/epilog.sh",
+        "error",
+        ("'/etc/slurm/epilog.sh', which", *_NO, "controller.epilog"),
+        mounted("/etc/slurm/epilog.sh"),
+    ),
     case(
         "TaskProlog",
         "/etc/slurm/scripts/task.sh",

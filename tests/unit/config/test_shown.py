@@ -18,7 +18,7 @@ from slinky_iac.config.leaked import given_again
 from slinky_iac.config.reading.load import examined, load
 from slinky_iac.config.reading.values import values_of
 from slinky_iac.config.rules.sections import findings
-from slinky_iac.config.shown import LONGEST, SHORT, hidden, name_of, place, shown
+from slinky_iac.config.shown import LONGEST, SHORT, hidden, is_path, name_of, place, shown
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.errors import ConfigError
 from tests.clusters import MUNGE, STACKS, stack_sections
@@ -324,7 +324,54 @@ def test_a_path_is_a_path(path: str) -> None:
     assert load(minimal(kubernetes={"kubeconfig": path})).kubernetes.kubeconfig == path
 
 
-@given(st.text(min_size=LONGEST + 1))
+PATHS = (
+    "/etc/slurm/prolog.sh",
+    "/etc/slurm/Epilog.d/10-scratch.sh",
+    "/usr/local/slurm-25.11/sbin/node_health.py",
+    "/cm/local/apps/cmd/scripts/prolog-prejob/99-x",
+    "/var/spool/slurm/archive",
+    "/opt/site/slurm/hooks/production/cluster-hydra/prolog_slurmctld.sh",
+    "/etc/slurm/prolog.d/*",
+    "/etc/slurm/prolog.d/[0-9]?-*.sh",
+)
+NO_PATHS = (
+    KEY,
+    f"/{KEY}",
+    f"/{B64}",
+    f"/etc/slurm/{UUID}",
+    f"/{CODED}/x",
+    f"/v1/{JWT_TEXT}",
+    "/services/T024BE7LD/B024BE7LD/XXXXXXXXXXXXXXXXXXXXXXXX",
+    f"/hooks/{'0123456789abcdef' * 2}",
+    "/etc/slurm/prolog.sh --token hunter2-s3cret",
+    "/etc/slurm/prolog.sh\nsecond: line-of-a-file",
+    "//etc//slurm//prolog.sh",
+    f"/{PASSWORD}/{PASSPHRASE}",
+    "/wKgAAQ8fbA7zQ1xP0mS/uR5vT2yX9kL3nB6cD8eF1gH4j",
+    f"/etc/{'long-' * 60}",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_is_shown_whole(path: str) -> None:
+    assert shown(path) == repr(path)
+    assert name_of(path) == path
+
+
+@pytest.mark.parametrize("text", NO_PATHS)
+def test_what_only_begins_as_a_path_is_not(text: str) -> None:
+    told = shown(text)
+    assert not any(text[at : at + SHORT + 1] in told for at in range(len(text) - SHORT))
+
+
+@given(st.binary(min_size=24, max_size=64))
+def test_no_key_passes_for_a_path(key: bytes) -> None:
+    for text in (base64.b64encode(key).decode(), base64.urlsafe_b64encode(key).decode(), key.hex()):
+        assert shown(f"/{text}") != repr(f"/{text}")
+        assert shown(f"/etc/slurm/{text}") != repr(f"/etc/slurm/{text}")
+
+
+@given(st.text(min_size=LONGEST + 1).filter(lambda text: not is_path(text)))
 def test_a_long_text_is_never_shown(text: str) -> None:
     assert text not in shown(text.replace("[", "("))
     assert text not in name_of(text.replace("[", "("))

@@ -88,6 +88,27 @@ def test_hosts_of_one_address_have_a_port_each(ports):
     assert read_lines("\n".join(metal_lines(some))) == ConfLines({}, host_lines(some))
 
 
+@pytest.mark.parametrize(
+    ("names", "addresses"),
+    [
+        ("m-[1-3]", "10.1.0.1,10.1.0.2,10.1.0.3"),
+        ("m-1,m-2,m-3", "10.1.0.[1-3]"),
+        ("m-1,m-2,m-3", "10.1.0.1,10.1.0.2,10.1.0.3"),
+    ],
+)
+def test_a_hostlist_needs_no_brackets(names, addresses):
+    """As slurm.conf has it."""
+    config = inside({"name": names, "address": addresses})
+    assert metal_lines(config) == (f"NodeName={names} NodeAddr={addresses}",)
+    assert host_lines(config) == host_lines(inside({"name": "m-[1-3]", "address": "10.1.0.[1-3]"}))
+
+
+def test_where_one_host_is_taken_no_hostlist_is_said_to_be_right():
+    with pytest.raises(ConfigError, match=r"controller\.external\.host: got '10\.1\.0\.1-3'; a host is") as error:
+        load(minimal(controller={"external": {"host": "10.1.0.1-3"}}))
+    assert "hostlist" not in str(error.value)
+
+
 def test_a_host_that_leaves_a_hostlist_leaves_alone():
     olds = read_lines(controller_extra_conf(inside(EQUAL)))
     fewer = inside({**EQUAL, "name": "metal-[001-006,008-500]", "address": "node-[001-006,008-500].example.org"})
@@ -115,8 +136,11 @@ def test_names_and_addresses_stay_pairs_in_any_order(hosts):
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ({"name": "m-[1-3]", "address": "h-[1-2]"}, "address: 2 addresses for 3 names"),
-        ({"name": "m-[1-3]", "config": {"Port": "7001-7002"}}, "config.Port: 2 ports for 3 names"),
+        ({"name": "m-[1-3]", "address": "h-[1-2]"}, "address: 2 addresses for 3 names.*as `address: 10.1.0.\\[1-3\\]`"),
+        ({"name": "m-[1-3]", "address": "10.1.0.1-3"}, "several hosts are a hostlist, as 10.1.0.\\[1-3\\]"),
+        ({"name": "m-1", "address": "10.1.0.1,10.1.0.2"}, "address: 2 addresses for 1 name;"),
+        ({"name": "m-[1-3]", "address": "10.1.0.1,,10.1.0.3"}, "a hostlist"),
+        ({"name": "m-[1-3]", "config": {"Port": "7001-7002"}}, "config.Port: 2 ports for 3 names.*`Port: 17001-17003`"),
         ({"name": "m-[3-1]"}, "runs backwards"),
         ({"name": "All"}, "ALL stands for every node"),
         ({"name": "m-[1-2] x"}, "blank"),
