@@ -1,4 +1,7 @@
-"""Writes ``made.json`` from what the components render: ``PYTHONPATH=policies venv/bin/python -m tests.policies.making``."""
+"""Writes ``made.json`` from what the components render: ``PYTHONPATH=policies venv/bin/python -m tests.policies.making``.
+
+And ``conf_lines.py`` beside it, the program's own reader of Slurm's lines: the pack imports nothing of the program.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from slurm_rules.values import check_of
 from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
+from slinky_iac import conf_lines
 from slinky_iac.config.slurm import reach as slurm_reach
 from slinky_iac.engine.provider_pickle import reference
 from tests.clusters import recorded
@@ -212,6 +216,8 @@ def text() -> str:
     return json.dumps(made(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+READER = FILE.with_name("conf_lines.py")
+"""The program's reader of Slurm's lines, as the pack has it."""
 STACKS = {"inside": "all-in-kubernetes", "outside": "controller-outside"}
 """The plain stacks, and the form whose fence and NetworkPolicies each has."""
 BEGIN, END = (
@@ -240,6 +246,7 @@ def with_fence(name: str, stack: str) -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
+    READER.write_text(Path(conf_lines.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     for each in STACKS:
         file = Path(__file__).parent / "stacks" / f"{each}.yaml"
         file.write_text(with_fence(each, file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -15,7 +15,7 @@ from typing import Final
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.slurm_files import includes_another, rows_of
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.refusals import Conf
 from slinky_iac.config.stack import StackConfig
@@ -33,7 +33,7 @@ always, it is their beginnings (``_check_basepath_not_dir``, ``init_slurm_jc_con
 
 def _of_conf(text: str) -> Iterator[tuple[str, str]]:
     """Base path and folders of each line that has a base path."""
-    rows = [{key.lower(): value for _, key, value in pairs(each)} for _, each in lines_of(text)]
+    rows = [row for _, row in rows_of(text)]
     common = next((row["dirs"] for row in rows if "dirs" in row and "basepath" not in row), _DEFAULT)
     yield from ((row["basepath"], row.get("dirs", common)) for row in rows if row.get("basepath"))
 
@@ -63,8 +63,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _pairs(file: str, text: str) -> list[tuple[str, str]] | None:
     """Base paths and their folders; None where the file can't be read, or has lines elsewhere."""
     if file == "job_container.conf":
-        included = any(each.lower().startswith("include ") for _, each in lines_of(text))
-        return None if included else list(_of_conf(text))
+        return None if includes_another(text) else list(_of_conf(text))
     try:
         document = safe_yaml.read(text)
     except safe_yaml.NotYamlError:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from slinky_iac.conf_lines import conf_lines, includes, numbered
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
@@ -78,21 +79,6 @@ _NO_SYSTEMD: Final = ("ignoresystemd", "ignoresystemdonfailure")
 """Parameters of cgroup.conf, in lower case, by which slurmd makes its cgroups without systemd."""
 
 
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Lines of a file of Slurm's, each with the number of its first, without comments. One that ends in a backslash goes on
-    with nothing between (``_strip_continuation``)."""
-    first, whole = 1, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        first, whole = (first, whole + line) if whole else (number, line)
-        if whole.rstrip().endswith("\\"):
-            whole = whole.rstrip()[:-1]
-            continue
-        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
-        whole = ""
-    if whole:
-        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
-
-
 def cgroups_hold(config: StackConfig) -> bool:
     """Whether jobs are held by cgroups: Slurm's default, which cgroup.conf may disable."""
     said = {key.lower(): value.lower() for _, key, value in pairs(config.slurmctld.config_files.get("cgroup.conf", ""))}
@@ -101,9 +87,22 @@ def cgroups_hold(config: StackConfig) -> bool:
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, name and value of each parameter of a file of Slurm's."""
-    for number, line in lines_of(text):
-        for found in _PAIR.finditer(line):
-            yield number, found[1], found[2].strip('"')
+    return ((number, key, value) for number, line in numbered(text) for key, value in pairs_of(line))
+
+
+def pairs_of(line: str) -> Iterator[tuple[str, str]]:
+    """Name and value of each parameter of one line."""
+    return ((found[1], found[2].strip('"')) for found in _PAIR.finditer(line))
+
+
+def rows_of(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line's parameters by name, in lower case."""
+    return ((number, {key.lower(): value for key, value in pairs_of(line)}) for number, line in numbered(text))
+
+
+def includes_another(text: str) -> bool:
+    """Whether a file of Slurm's reads another, of which it isn't known what it has."""
+    return any(map(includes, conf_lines(text)))
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -112,9 +111,9 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
         unread: dict[int, str] = {}
-        for line, each in lines_of(text):
+        for line, each in numbered(text):
             rest = _PAIR.sub("", each)
-            if rest.strip() and not rest.lower().startswith("include "):
+            if rest.strip() and not includes(rest):
                 first = _PAIR.match(each)
                 unread[line] = first[1] if first else ""
                 quoted = f'. Where it is one value, write it in quotes: {name_of(first[1])}="…"' if first else ""
@@ -146,7 +145,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _heads(text: str) -> Iterator[tuple[int, str]]:
     """What each line begins with."""
-    for number, line in lines_of(text):
+    for number, line in numbered(text):
         if found := _PAIR.match(line):
             yield number, found[1]
 

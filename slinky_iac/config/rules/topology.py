@@ -16,7 +16,7 @@ from typing import Any, Final
 from slinky_iac import names, safe_yaml
 from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.slurm_files import rows_of
 from slinky_iac.config.rules.yaml_files import unread
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
@@ -127,7 +127,7 @@ def _conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     plugin = Conf(config.slurmctld.extra_conf)["TopologyPlugin"].rpartition("/")[2]
     if _CONF not in files or _YAML in files or plugin not in _HEADS:
         return
-    rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
+    rows = [row for _, row in rows_of(files[_CONF])]
     where = at(f"controller.configFiles.{_CONF}")
     if plugin == "tree":
         units = [Unit(r["switchname"], r.get("nodes", ""), r.get("switches", "")) for r in rows if "switchname" in r]
@@ -285,7 +285,7 @@ def _topologies(config: StackConfig) -> Iterator[tuple[str, list[Unit]]]:
                 inner = each.get(kind) if isinstance(each, Mapping) else None
                 yield _YAML, _units(inner, word, name)
     elif _CONF in files and plugin in _HEADS:
-        rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
+        rows = [row for _, row in rows_of(files[_CONF])]
         head = _HEADS[plugin]
         yield _CONF, [Unit(each[head], each.get("nodes", "")) for each in rows if head in each]
 
