@@ -18,8 +18,12 @@ from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
 from slinky_iac import conf_lines
+from slinky_iac.config.operator.own_pieces import own_pieces
+from slinky_iac.config.operator.pod_places import OURS
+from slinky_iac.config.operator.raw_fields import KINDS
 from slinky_iac.config.slurm import reach as slurm_reach
 from slinky_iac.engine.provider_pickle import reference
+from slinky_iac.releases import LINES, OperatorVersion
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
@@ -192,7 +196,25 @@ def made() -> dict[str, Any]:
         "conf": slurm_reach.table(),
         "classes": dict(sorted(classes.items())),
         "texts": files,
+        "volumes": volumes(),
         "kinds": {kind: _sorted(entry) for kind, entry in sorted(kinds.items())},
+    }
+
+
+def volumes() -> dict[str, Any]:
+    """Names of volumes that a stack can't have, by the kind of pod, in any release of the operator: by
+    :meth:`.Part.has_volume` the settings refuse the same. ``ofSsh``: in a NodeSet's pods with an sshd."""
+    releases = [OperatorVersion(1, minor, line.newest) for minor, line in LINES.items()]
+
+    def of(section: str, *, ssh: bool) -> set[str]:
+        return {name for each in releases for name in own_pieces(each, section, ssh=ssh).volumes}
+
+    own = {kind: of(section, ssh=False) for section, kind in KINDS.items()}
+    more = {kind: of(section, ssh=True) - own[kind] for section, kind in KINDS.items()}
+    return {
+        "own": {kind: sorted(names) for kind, names in own.items()},
+        "ofSsh": {kind: sorted(names) for kind, names in more.items() if names},
+        "ours": OURS.pattern,
     }
 
 
