@@ -173,8 +173,10 @@ def _not_ours(config: StackConfig, facts: Facts, row: Cluster) -> str:
 
 def _on_metal(config: StackConfig, facts: Facts, host: str) -> str:
     """The outside host that has the address. It can be a Kubernetes node, too: only beside the pods' own nodes it tells."""
-    hosts = (*config.external.slurmd_hosts, *config.external.login_hosts) if facts.kube.slurmctld else ()
-    return next((each.name for each in hosts if host in {_same(each.name), _same(each.address or each.name)}), "")
+    outside = config.external if facts.kube.slurmctld else None
+    hosts = {} if outside is None else {each.name: each.address for each in outside.slurmd_hosts}
+    hosts |= {} if outside is None else {each.name: each.address for each in outside.login_hosts}
+    return next((name for name, address in hosts.items() if host in {_same(name), _same(address or name)}), "")
 
 
 def _host_outside(config: StackConfig, facts: Facts, row: Cluster) -> str:
