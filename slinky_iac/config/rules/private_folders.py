@@ -15,13 +15,11 @@ from typing import Final
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.rules.slurm_files import includes_another, rows_of
+from slinky_iac.config.rules.slurm_files import NAMESPACE_FILES, includes_another, rows_of
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm.refusals import Conf
+from slinky_iac.config.slurm.refusals import NAMESPACE, Conf
 from slinky_iac.config.stack import StackConfig
 
-_FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
-"""Plugins of NamespaceType, and the file that each reads."""
 _DEFAULT: Final = "/tmp,/dev/shm"
 """Dirs where a file has none (``SLURM_TMPFS_DEF_DIRS``)."""
 _MEMORY: Final = "/dev/shm"
@@ -84,9 +82,7 @@ def _hiding(base: str, dirs: str) -> str:
 
 
 def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    conf = Conf(config.slurmctld.extra_conf)
-    named = conf["NamespaceType"] or conf["JobContainerType"]
-    file = _FILES.get(named.rpartition("/")[2], "")
+    file = NAMESPACE_FILES.get(Conf(config.slurmctld.extra_conf).plugin(*NAMESPACE), "")
     text = config.slurmctld.config_files.get(file)
     found = None if text is None else _pairs(file, text)
     if found is None:

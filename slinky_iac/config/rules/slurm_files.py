@@ -15,7 +15,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.node_groups import node_groups
 from slinky_iac.config.slurm.reach import LUA_COMMENT, LUA_NAME
-from slinky_iac.config.slurm.refusals import Conf
+from slinky_iac.config.slurm.refusals import NAMESPACE, Conf
 from slinky_iac.config.stack import StackConfig
 
 _PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
@@ -40,19 +40,19 @@ _LUA_TEXT: Final = re.compile(r"(?<!\[)(\"[^\"\n\\]*\"|'[^'\n\\]*')(?!\])")
 _SUBMITTED: Final = "job_submit.lua"
 _MPI: Final = "mpi.conf"
 """slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""
+UNITS: Final = {"tree": "SwitchName", "block": "BlockName", "ring": "RingName"}
+"""Plugins that read topology.conf, and what names a unit there: without one, slurmctld ends."""
 _NEEDED: Final = (
     ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
     ("CliFilterPlugins", "lua", ("cli_filter.lua",), "every srun, sbatch and salloc fails"),
     ("JobCompType", "lua", ("jobcomp.lua",), "slurmctld ends"),
     ("BurstBufferType", "lua", ("burst_buffer.lua",), "slurmctld ends"),
     ("NodeFeaturesPlugins", "helpers", ("helpers.conf",), "slurmctld ends"),
-    ("TopologyPlugin", "tree", ("topology.conf", "topology.yaml"), "slurmctld ends"),
-    ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
-    ("TopologyPlugin", "ring", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+    *(("TopologyPlugin", each, ("topology.conf", "topology.yaml"), "slurmctld ends") for each in UNITS),
     ("TopologyPlugin", "torus3d", ("topology.yaml",), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
-_OF_SLURMD: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
+NAMESPACE_FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
 """Plugins of NamespaceType that slurmd loads, and the file that each reads, fetched from slurmctld (``init``)."""
 _GATHERED: Final = (
     ("EnergyXCC", "AcctGatherEnergyType", ("xcc",)),
@@ -67,8 +67,6 @@ _GATHERED: Final = (
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
-_UNITS: Final = {"tree": "SwitchName", "block": "BlockName", "ring": "RingName"}
-"""What topology.conf must name for a plugin: without one, slurmctld ends."""
 _FUNCTIONS: Final = {
     "job_submit.lua": ("slurm_job_submit", "slurm_job_modify"),
     "cli_filter.lua": ("slurm_cli_setup_defaults", "slurm_cli_pre_submit", "slurm_cli_post_submit"),
@@ -170,8 +168,8 @@ def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
 
 def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     conf, files = Conf(config.slurmctld.extra_conf), config.slurmctld.config_files
-    named = conf["NamespaceType"] or conf["JobContainerType"]
-    file = _OF_SLURMD.get(named.rpartition("/")[2])
+    named = conf[NAMESPACE[0]] or conf[NAMESPACE[1]]
+    file = NAMESPACE_FILES.get(conf.plugin(*NAMESPACE))
     if file and file not in files:
         yield at("controller.configFiles").error(
             f"lacks {file}, which {name_of(named)} of NamespaceType or JobContainerType reads: no slurmd starts without. Add"
@@ -185,7 +183,7 @@ def _gathered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     known = slurm_words.words(config.slurm_release, "acct_gather.conf")
     for line, key, _value in pairs(config.slurmctld.config_files.get("acct_gather.conf", "")):
         rows = [row for row in _GATHERED if key.lower().startswith(row[0].lower())]
-        loaded = any({each.rpartition("/")[2] for each in conf.words(name)}.intersection(p) for _, name, p in rows)
+        loaded = any(conf.plugins(name).intersection(p) for _, name, p in rows)
         if not loaded and key in known and key.lower() != "include":
             named = [f"{name}: {name_of(plugins[0])}" for _, name, plugins in rows[:1]]
             way = "".join(f", or set controller.extraConf.{each}" for each in named)
@@ -200,7 +198,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own, files = config.slurmctld.extra_conf, config.slurmctld.config_files
     conf = Conf(own)
     for parameter, plugin, needed, ends in _NEEDED:
-        named = {word.rpartition("/")[2] for word in conf.words(parameter)}
+        named = conf.plugins(parameter)
         key = next((each for each in own if each.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
             there = files.get(needed[0])
@@ -211,7 +209,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     " the script, not as a local one"
                 )
                 continue
-            inside = [f"{_UNITS[plugin]}="] if plugin in _UNITS else _FUNCTIONS.get(needed[0], ())
+            inside = [f"{UNITS[plugin]}="] if plugin in UNITS else _FUNCTIONS.get(needed[0], ())
             more = f" with {' and '.join(inside)}" if inside else ""
             yield at(f"controller.extraConf.{key}").error(
                 f"has {plugin}, which reads {' or '.join(needed)}{more}: {ends} without. Add it to controller.configFiles"
@@ -220,7 +218,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _lua(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmctld ends over a script that Lua can't load (``slurm_lua_loadscript``). Lua is judged by Lua alone: the trial."""
-    named = {word.rpartition("/")[2] for word in Conf(config.slurmctld.extra_conf).words("JobSubmitPlugins")}
+    named = Conf(config.slurmctld.extra_conf).plugins("JobSubmitPlugins")
     if "lua" in named and _SUBMITTED in config.slurmctld.config_files and not config.controller.trial.enabled:
         yield at(f"controller.configFiles.{_SUBMITTED}").info(
             "is Lua, which slurmctld alone judges, and it ends over a fault: before `pulumi up` run"
@@ -235,7 +233,7 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     if text is None:
         return False
     if file == "topology.conf":
-        return any(key.lower() == _UNITS[plugin].lower() for _, key, _ in pairs(text))
+        return any(key.lower() == UNITS[plugin].lower() for _, key, _ in pairs(text))
     return not _lacking(text, file)
 
 
