@@ -160,6 +160,11 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def topology_variable(self) -> str:
+        """Variable of slurmd's container with the place of its Kubernetes node (1.1.0 on; ``workerContainer``)."""
+        return "POD_TOPOLOGY" if self.minor <= 2 else "SLINKY_TOPOLOGY"
+
+    @property
     def drops_empty_values(self) -> bool:
         """Whether false, 0 and empty texts are left out of pods without a word (1.1.0 on, ``structutils/kube.go``)."""
         return self.minor >= 1

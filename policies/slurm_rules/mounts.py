@@ -9,16 +9,13 @@ from posixpath import normpath
 from typing import Any, Final
 
 from slurm_rules.compute import quantity
-from slurm_rules.made import HARMLESS, Asked
+from slurm_rules.made import HARMLESS, MADE, Asked
 from slurm_rules.model import Resource
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
-_OWN: Final = re.compile(
-    r"slurm-.*|slinky-.*|munge.*|statesave.*|run|sackd-dir|authsocket|authorized-keys|ssh-(?:config|host-keys)"
-    r"|sssd-(?:conf|given|own|state)"
-)
-"""The operator's and the program's own volumes: one of that name takes the place of it, or is merged into it.
-Source: slurm-operator internal/builder, ``…Volume``."""
+_OWN: Final[Mapping[str, Any]] = MADE.get("volumes", {"own": {}, "ofSsh": {}, "ours": ""})
+_OURS: Final = re.compile(_OWN["ours"])
+"""The operator's and the program's own volumes: one of that name takes the place of it, or is merged into it."""
 _FILES: Final = frozenset({"configMap", "secret", "projected"})
 """Sources of which the cluster's namespace has the files, and no program of a node or of users writes them."""
 _CERTIFICATES: Final = re.compile(_LISTS["certificates"])
@@ -46,6 +43,14 @@ def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
     return None if known else f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
 
 
+def _is_own(name: str, asked: Asked) -> bool:
+    """Whether the pod has, or may have, a volume of this name of the operator's or of the program's."""
+    kind = asked.kind.rpartition("/")[2]
+    ssh = asked.resource is None or asked.resource.peek("spec", "ssh", "enabled") not in (None, False)
+    own = [*_OWN["own"].get(kind, (name,)), *(_OWN["ofSsh"].get(kind, ()) if ssh else ())]
+    return name in own or _OURS.fullmatch(name) is not None
+
+
 def volume(asked: Asked) -> str | None:
     """A volume of a source that can do no harm, under a name of the site's own."""
     value = asked.value if isinstance(asked.value, Mapping) else {}
@@ -55,7 +60,7 @@ def volume(asked: Asked) -> str | None:
     source, body = sources[0], value[sources[0]]
     if more := sorted(set(body) - set(_LISTS["sources"][source])):
         return f"has {', '.join(more)}"
-    if _OWN.fullmatch(name):
+    if _is_own(name, asked):
         return f"has the name {name}, of a volume that the operator or the program makes"
     return _source(source, body, asked)
 
@@ -104,7 +109,7 @@ def mount(asked: Asked) -> str | None:
     if asked.value.get("mountPropagation") == "Bidirectional":
         return "mounts on the node what it mounts (mountPropagation)"
     name, path = str(asked.value.get("name")), _path(asked.value)
-    if _OWN.fullmatch(name):
+    if _is_own(name, asked):
         return f"mounts {name}, a volume that the operator or the program makes"
     of_jobs = asked.kind.endswith(("/NodeSet", "/LoginSet"))
     free = [*_LISTS["usualMounts" if of_jobs else "ownMounts"]]
@@ -159,7 +164,7 @@ def believes(part: Resource) -> Callable[[str], bool]:
 
 def claim(asked: Asked) -> str | None:
     """The name of a claim that each pod gets one of: it is a volume's, too."""
-    return f"is {asked.value}, a volume that the operator or the program makes" if _OWN.fullmatch(str(asked.value)) else None
+    return f"is {asked.value}, a volume that the operator or the program makes" if _is_own(str(asked.value), asked) else None
 
 
 def retention(asked: Asked) -> str | None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from slurm_rules.conf_lines import conf_lines, includes
+
 _PAIR = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*+)\s*+[-+*/]?=\s*+(\"[^\"]*\"|\S*)")
 _DURATION = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)(ns|us|µs|ms|s|m|h)")
 _DURATIONS = re.compile(f"(?:{_DURATION.pattern})+")
@@ -43,14 +45,11 @@ class Line:
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The lines of a configuration; comments and empty lines are left out, continued lines are one."""
-    for raw in text.replace("\\\n", " ").splitlines():
-        if not raw:
-            continue
-        text = raw.split("#", 1)[0]
-        pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(text))
-        if not pairs and text.split()[:1] and text.split()[0].lower() == "include":
-            pairs = (("include", text.split(None, 1)[-1].strip()),)
+    """The lines of a configuration that have a parameter, or read another file."""
+    for line in conf_lines(text):
+        pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(line))
+        if not pairs and includes(line):
+            pairs = (("include", line.split(None, 1)[-1]),)
         if pairs:
             yield Line(pairs)
 

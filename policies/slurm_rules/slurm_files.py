@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from slurm_rules.conf_lines import file_lines
 from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.scripts import script_faults
 from slurm_rules.slurm_conf import Line, expand, lines, split_list
@@ -181,16 +182,23 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):
-        for line in filter(str.strip, (each.split("#", 1)[0] for each in text.splitlines())):
-            yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line))
-            for key, value in _SET.findall(_COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))):
-                yield from _line(name, key, value.strip("\"'"))
+        yield from _lines(name, text)
+
+
+def _lines(name: str, text: str) -> Iterator[str]:
+    for _, line in file_lines(name, text):
+        yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line))
+        said = _COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))
+        for key, value in _SET.findall(said):
+            yield from _line(name, key, value.strip("\"'"))
+        if name.endswith(".conf") and name in _TABLE and _SET.sub("", said).strip():
+            yield f"has {line[:60]}, which isn't Key=Value"
 
 
 def _libraries(text: str) -> Iterator[str]:
-    for line in map(str.strip, text.splitlines()):
+    for _, line in file_lines("plugstack.conf", text):
         match = None if _LOADS.search(line) else _SPANK.match(line)
-        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or _beside(match[3]))):
+        if match is None or not _of_image(match[2] or _beside(match[3])):
             yield f"loads {line[:60]}, which isn't a library of the image"
 
 

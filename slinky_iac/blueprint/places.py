@@ -45,6 +45,11 @@ def outside_places(config: StackConfig) -> Iterator[Place]:
             yield Place(path, "slurmrestd", host, port)
 
 
+def registers_outside(config: StackConfig) -> bool:
+    """Whether slurmctld's pod registers with a slurmdbd outside, which writes down the address that it sees."""
+    return config.slurmctld.owns_conf and bool(config.slurmdbd.hosts)
+
+
 def service_places(config: StackConfig) -> Iterator[Place]:
     """The Services that lead to daemons, under the names and ports that the operator writes."""
     base, namespace = config.cluster.resource_name, config.cluster.namespace

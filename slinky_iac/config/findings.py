@@ -215,8 +215,8 @@ class Level(StrEnum):
     """Something that the outside half must do, or that this program did without being asked."""
 
 
-OF_ONE_PLACE: Final = frozenset({"slurm-bounds", "slurm-runs", "slurm-sends", "slurm-writes"})
-"""Ids that refuse, and are acknowledged for one setting alone: ``slurm-runs@controller.extraConf.Prolog``."""
+OF_ONE_PLACE: Final = frozenset({"preflight.registered-host", "slurm-bounds", "slurm-runs", "slurm-sends", "slurm-writes"})
+"""Ids that are acknowledged for one setting alone, as ``slurm-runs@controller.extraConf.Prolog``, or for one host."""
 
 
 @dataclass(frozen=True)

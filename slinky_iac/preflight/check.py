@@ -64,6 +64,15 @@ class Check:
     """Lines to paste or to run, as they are."""
     at: str = ""
     """Where to paste or run them: ``on slurmctld's host``, ``in slurm.conf …``."""
+    of: str = ""
+    """The one thing for which the stack's file can acknowledge a problem; empty where it can't."""
+    reason: str = ""
+    """Why the stack's file acknowledges it; empty where it doesn't."""
+
+    @property
+    def id(self) -> str:
+        """By which the stack's file acknowledges it."""
+        return f"preflight.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,7 @@ class Answer:
     at: str = ""
     about: str = ""
     source: str = ""
+    of: str = ""
 
 
 Answers = Iterator[Answer]
@@ -144,7 +154,7 @@ class Expect:
         """What the facts come to."""
         for each in self.judge(config, facts) if self.where in ("", config.slurmctld.where) else ():
             about, source = each.about or self.subject, each.source or self.source
-            yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at)
+            yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at, each.of)
 
 
 def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: str, at: str = "") -> Answers:

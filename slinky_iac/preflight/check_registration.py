@@ -6,9 +6,11 @@ on (Slurm, ``slurmdbd/proc_req.c``, ``_register_ctld``). A second slurmctld of t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Final
 
+from slinky_iac.blueprint.places import registers_outside
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import INSIDE, OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
@@ -18,6 +20,10 @@ from slinky_iac.slurmrest.daemons import Cluster
 _BY_HAND: Final = "sacctmgr -n show cluster format=cluster,controlhost,controlport"
 _ANY: Final = "on a host whose sacctmgr reaches this slurmdbd"
 _PROCESS: Final = "pgrep -a slurmctld"
+_PROXY: Final = (
+    "If a TCP proxy on that host leads this stack's slurmctld to slurmdbd, this is right: acknowledge it below"
+    " `slinky-iac:acknowledged:` by the line `preflight.registered-host@{}: WHY`, with your reason. "
+)
 _TWICE: Final = (
     "Only one slurmctld can have this ClusterName in slurmdbd. A second one takes over the record: slurmdbd sends changes of"
     " accounts to that one alone, and jobs of both get the same numbers. If none runs there any more, the record is an old"
@@ -30,9 +36,9 @@ def _row(config: StackConfig, facts: Facts) -> Cluster | None:
     return next((each for each in facts.slurm.clusters or () if each.name == config.cluster.name), None)
 
 
-def _unmade(config: StackConfig, facts: Facts) -> bool:
+def _unmade(facts: Facts) -> bool:
     """Whether the stack has certainly made no slurmctld yet: neither its pod nor slurmrestd's Deployment is there."""
-    return config.slurmctld.owns_conf and facts.kube.restapi is False and facts.kube.slurmctld == frozenset()
+    return facts.kube.restapi is False and facts.kube.slurmctld == frozenset()
 
 
 def _record(config: StackConfig, facts: Facts) -> Answers:
@@ -50,7 +56,7 @@ def _record(config: StackConfig, facts: Facts) -> Answers:
             at="on slurmdbd's host",
             source="slurmrestd",
         )
-    elif _unmade(config, facts):
+    elif _unmade(facts):
         yield _before(config, facts, subject)
     elif rows is None:
         why = facts.slurm.unknown("clusters", "slurmdbd was not asked")
@@ -119,19 +125,22 @@ def _known(facts: Facts, host: str) -> set[str]:
 def _inside(config: StackConfig, facts: Facts) -> Answers:
     """Of a slurmctld in Kubernetes: its pod, or the pod's node, is registered with the outside slurmdbd."""
     row = _row(config, facts)
-    if not config.slurmdbd.hosts or row is None or not row.controller.host or not row.controller.port:
+    if not registers_outside(config) or row is None or not row.controller.host or not row.controller.port:
         return
     subject, shown = _subject(config), _shown(row)
     own = {_same(each) for each in facts.kube.slurmctld or ()}
     if why := _not_ours(config, facts, row):
+        of = _host_outside(config, facts, row)
+        proxy = _PROXY.format(of) if of else ""
         place = _place(config, facts, row)
-        yield problem(
+        said = problem(
             f"slurmctld at {shown} isn't this stack's: {why}",
-            _TWICE,
+            f"{proxy}{_TWICE}",
             f"external: {{host: {place}, port: {row.controller.port}}}",
             at="in Pulumi.<stack>.yaml, under slinky-iac:controller",
             about=subject,
         )
+        yield replace(said, of=of)
     elif _same(row.controller.host) in own:
         yield fine(f"slurmctld's pod, or the pod's node, has the address {shown}", about=subject)
     else:
@@ -152,17 +161,31 @@ def _not_ours(config: StackConfig, facts: Facts, row: Cluster) -> str:
     host, pods = _same(row.controller.host), {_same(each) for each in facts.kube.slurmctld or ()}
     if row.controller.port != config.slurmctld.port:
         return f"that one has port {config.slurmctld.port}"
-    if _unmade(config, facts):
+    if _unmade(facts):
         return "the stack has made none yet"
     if host in pods:
         return ""
     if _on_slurmdbds(config, facts, host):
         return "it runs on slurmdbd's host, outside"
-    # A host outside can be a Kubernetes node, too: only beside the pods' own nodes its address tells.
-    hosts = {each.name: each.address for each in config.external.slurmd_hosts} if pods else {}
-    hosts |= {each.name: each.address for each in config.external.login_hosts} if pods else {}
-    metal = (name for name, address in hosts.items() if host in {_same(name), _same(address or name)})
-    return next((f"it runs on {name}, outside" for name in metal), "")
+    metal = _on_metal(config, facts, host)
+    return f"it runs on {metal}, outside" if metal else ""
+
+
+def _on_metal(config: StackConfig, facts: Facts, host: str) -> str:
+    """The outside host that has the address. It can be a Kubernetes node, too: only beside the pods' own nodes it tells."""
+    outside = config.external if facts.kube.slurmctld else None
+    hosts = {} if outside is None else {each.name: each.address for each in outside.slurmd_hosts}
+    hosts |= {} if outside is None else {each.name: each.address for each in outside.login_hosts}
+    return next((name for name, address in hosts.items() if host in {_same(name), _same(address or name)}), "")
+
+
+def _host_outside(config: StackConfig, facts: Facts, row: Cluster) -> str:
+    """The stack's own host from which a proxy can lead this stack's slurmctld to slurmdbd, which then sees that host: no
+    answer tells it from a slurmctld there. Empty where it is none of these, or another slurmctld for certain."""
+    host = _same(row.controller.host)
+    if row.controller.port != config.slurmctld.port or _unmade(facts):
+        return ""
+    return config.slurmdbd.hosts[0].host if _on_slurmdbds(config, facts, host) else _on_metal(config, facts, host)
 
 
 def _on_slurmdbds(config: StackConfig, facts: Facts, host: str) -> bool:
@@ -201,7 +224,7 @@ def _outside(config: StackConfig, facts: Facts) -> Answers:
             about=subject,
         )
     else:
-        yield warning(
+        said = warning(
             f"slurmdbd has {_shown(row)}, and controller.external.host is {ours}",
             "If both are addresses of one host, this is right. Else another slurmctld of this ClusterName has taken over the"
             " record, or a backup that controller.external.backups lacks is in control",
@@ -209,6 +232,7 @@ def _outside(config: StackConfig, facts: Facts) -> Answers:
             at=f"on {row.controller.host}",
             about=subject,
         )
+        yield replace(said, of=host if is_address(host) else "")
 
 
 def _with_addresses(facts: Facts, host: str) -> str:

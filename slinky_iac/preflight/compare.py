@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -58,7 +58,7 @@ def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -
     """Everything that follows from the facts; the worst first, else in the order of the rows."""
     order = list(Verdict)
     run = Run.HERE if from_here_only else Run.CLIENTS if not config.auth.makes_daemons else Run.WHOLE
-    results: Iterable[Check] = judged(run, config, facts)
+    results: Iterable[Check] = acknowledged(judged(run, config, facts), config.acknowledged)
     if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         results = _before_it_is_made(results)
     return tuple(sorted(results, key=lambda each: order.index(each.verdict)))
@@ -84,3 +84,14 @@ def judged(run: Run, config: StackConfig, facts: Facts) -> Iterator[Check]:
     for row in expected():
         if run in row.runs:
             yield from (replace(each, at=places.get(each.at, each.at)) for each in row.checks(config, facts))
+
+
+def acknowledged(found: Iterable[Check], reasons: Mapping[str, str]) -> Iterator[Check]:
+    """The same checks. A warning that ``reasons`` has by its id has the reason; so has a problem, by its id and the one
+    thing that it is of, and is a warning then. Any other problem never has one."""
+    for each in found:
+        reason = reasons.get(f"{each.id}@{each.of}" if each.of else each.id, "")
+        if each.verdict is Verdict.PROBLEM and each.of and reason:
+            yield replace(each, verdict=Verdict.WARNING, reason=reason)
+        else:
+            yield replace(each, reason=reason) if each.verdict is Verdict.WARNING else each

@@ -125,7 +125,8 @@ class KubeFacts:
     restapi_pods: int | None = None
     """Pods of slurmrestd that serve now; None where that isn't known."""
     slurmctld: frozenset[str] | None = None
-    """Addresses of slurmctld's pods and of the nodes that these are on; empty where it has none, None where not known."""
+    """Addresses of slurmctld's pods and of the nodes that these are on; empty where it has none, None where not known, or
+    where no slurmdbd outside writes them down (:func:`slinky_iac.blueprint.places.registers_outside`)."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Fingerprints of the keys in their Secrets, under the keys' labels; those that are there."""
     keys_trouble: Mapping[str, str] = field(default_factory=dict)

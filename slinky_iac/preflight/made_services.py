@@ -19,8 +19,8 @@ Live = tuple[str, int | None]
 def offered(config: StackConfig) -> Iterator[tuple[str, str, Service, int]]:
     """Setting, name, wanted Service and port of each one that the operator makes of the stack's resources."""
     base = config.cluster.resource_name
-    if config.slurmctld.pods:
-        yield "controller.service", names.controller_service(base), config.controller.service, names.SLURMCTLD_PORT
+    for service in config.slurmctld.services:
+        yield "controller.service", service, config.controller.service, names.SLURMCTLD_PORT
     if config.slurmdbd.pods:
         yield "accounting.service", names.accounting_service(base), config.accounting.service, names.SLURMDBD_PORT
     yield "restapi.service", names.restapi_service(base), config.restapi.service, names.SLURMRESTD_PORT

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from slinky_iac.cluster_access import kube_connection
-from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.findings import Finding, Setting
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.parts.registry import parts_of
@@ -88,7 +88,7 @@ def notices(
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What is wrong, as a preview says it: with the line to paste at the end."""
     wrong = (each for each in checks if each.verdict in (Verdict.PROBLEM, Verdict.WARNING))
-    return tuple(at(name := f"preflight.{each.name}").warning(_sentence(each), id=name) for each in wrong)
+    return tuple(Setting(each.of or each.id).warning(_sentence(each), id=each.id) for each in wrong)
 
 
 def _sentence(check: Check) -> str:

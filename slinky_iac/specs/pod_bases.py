@@ -202,7 +202,8 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
     volumes = [_files(ETC, _slurm_key(config)), _memory("slurm-logfile")]
     if ssh:
         volumes += [_sshd(each, "sshd_config"), _sssd(each.spec["ssh"])]
-    env = [{"name": "POD_TOPOLOGY", "valueFrom": {"fieldRef": {"fieldPath": f"metadata.annotations['{_TOPOLOGY}']"}}}]
+    place = {"fieldRef": {"fieldPath": f"metadata.annotations['{_TOPOLOGY}']"}}
+    env: list[Spec] = [{"name": config.operator_version.topology_variable, "valueFrom": place}]
     env += [{"name": "POD_CPUS", "value": "0"}, {"name": "POD_MEMORY", "value": "0"}]
     own = {
         "name": "slurmd",

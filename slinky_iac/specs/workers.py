@@ -32,8 +32,9 @@ from slinky_iac.specs.shared import (
 )
 from slinky_iac.specs.slurm_conf import pairs
 
-_OURS = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_CONF_SERVER", *VARIABLES)
-"""Variables that a value of `env` may name as $(NAME): Kubernetes puts in those alone that come before it."""
+_OURS = ("POD_CPUS", "POD_MEMORY", "SLURM_CONF_SERVER", *VARIABLES)
+"""Variables that a value of `env` may name as $(NAME): Kubernetes puts in those alone that come before it. The operator's
+own one of the node's place is another."""
 
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
@@ -102,7 +103,8 @@ def template_digest(spec: Spec) -> str:
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     bundle, limits = config.bundle_of(SLURM), _limits(nodeset.resources)
     given = [{"name": key, "value": value} for key, value in nodeset.env.items()]
-    later = [each for each in given if any(f"$({name})" in each["value"] for name in _OURS)]
+    named = (*_OURS, config.operator_version.topology_variable)
+    later = [each for each in given if any(f"$({name})" in each["value"] for name in named)]
     env = [each for each in given if each not in later]
     env += conf_server_env(config)
     if nodeset.resources.cpus:

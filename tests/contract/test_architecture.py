@@ -117,7 +117,9 @@ _PARTS = {
     "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base text",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
-    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection text",
+    "config.rules": (
+        "addresses blueprint.base conf_lines config errors hostlist keys names parts releases safe_yaml selection text"
+    ),
     "drain": "cluster conf_lines node_demand engine errors hostlist keys kube names releases slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",

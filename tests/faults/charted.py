@@ -4,7 +4,6 @@ slurmctld, slurmdbd, slurmrestd, a login set and three worker pods. The operator
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import hybrid
 from tests.e2e.world import World, dev_settings, ready
 from tests.faults.inside_parts import database, queue_volume
+from tests.faults.slurm_jobs import SlurmJobs
 
 SPACE, RELEASE, DATABASE = "charted", "charted-slurm", "slurm_acct_db_charted"
 WORKERS = ("solo-0", "solo-1", "solo-2")
@@ -83,7 +83,7 @@ VENDOR = '{{- define "vendor.dcgm.enabled" -}}{{- end }}'
 
 
 @dataclass
-class Charted:
+class Charted(SlurmJobs):
     """The release."""
 
     world: World
@@ -136,11 +136,6 @@ class Charted:
         """End the jobs of all users: a destroy waits for jobs."""
         for number in self.slurm("squeue", "-h", "-o", "%A").split():
             self.slurm("scancel", number)
-
-    def job(self, number: str) -> str:
-        """State of a job, how often it was begun again, and where it is."""
-        shown = self.slurm("scontrol", "-o", "show", "job", number)
-        return " ".join(re.findall(r"\b(?:JobState|Restarts|NodeList)=\S+", shown))
 
     def accounted(self, *jobs: str) -> dict[str, str]:
         """What slurmdbd has of each run of jobs: state, nodes, exit code."""

@@ -19,6 +19,7 @@ from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings, encrypted, gate_plan
 from tests.faults.inside_parts import answered, bring_login, database, pairs, queue_volume
+from tests.faults.slurm_jobs import SlurmJobs
 from tests.integration import leaks
 
 DATABASE = "slurm_acct_db_inside"
@@ -69,7 +70,7 @@ def all_inside(tokens: str, *, operator: Edit = on_later_operator, **nodeset: An
 
 
 @dataclass
-class Inside:
+class Inside(SlurmJobs):
     """A cluster that is wholly in Kubernetes, and what commands about it said."""
 
     world: World
@@ -106,10 +107,6 @@ class Inside:
         place = ["-w", node, "-n1", "-D", "/tmp", "-o", "/dev/null", *options]
         return self.slurm("sbatch", "--parsable", *place, f"--wrap={script}").strip()
 
-    def job(self, number: str) -> dict[str, str]:
-        """A job, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "job", number))
-
     def shown(self, number: str) -> dict[str, str]:
         """The same, once slurmctld answers."""
         return pairs(answered(self.world, "scontrol", "-o", "show", "job", number))
@@ -120,7 +117,7 @@ class Inside:
 
     def await_running(self, *jobs: str) -> None:
         """Wait until all these jobs run."""
-        await_true(f"jobs {jobs} run", lambda: all(self.job(job)["JobState"] == "RUNNING" for job in jobs), 60)
+        await_true(f"jobs {jobs} run", lambda: all(self.state(job) == "RUNNING" for job in jobs), 60)
 
     def on(self, node: str, *argv: str) -> str:
         """A command in the worker pod of a node."""

@@ -47,8 +47,9 @@ class Taken:
 
     def jobs_run(self, *nodes: str) -> bool:
         """Whether the jobs of these nodes run there, and were never begun again."""
-        wanted = {node: f"JobState=RUNNING Restarts=0 NodeList={node}" for node in nodes}
-        return {node: self.charted.job(self.jobs[node]) for node in nodes} == wanted
+        told = {node: self.charted.job(self.jobs[node]) for node in nodes}
+        found = {(node, job["JobState"], job["Restarts"], job["NodeList"]) for node, job in told.items()}
+        return found == {(node, "RUNNING", "0", node) for node in nodes}
 
     def killed(self, run: subprocess.Popen[str], word: str) -> None:
         """Kill a command, with SIGKILL, once it has said this."""

@@ -24,7 +24,8 @@ from tests.e2e.joining import Joining
 from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, INSIDE, inside, started
 from tests.e2e.world import Settings, World, dev_settings
-from tests.faults.inside_parts import VOLUME, answered, pairs, queue_volume
+from tests.faults.inside_parts import VOLUME, answered, queue_volume
+from tests.faults.slurm_jobs import SlurmJobs
 
 METAL, DISTANT, LOGIN = "metal-3", "metal-4", "login-2"
 SLURMD = (METAL, DISTANT)
@@ -64,7 +65,7 @@ def settings(addresses: Mapping[str, str], kind: str) -> Settings:
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(SlurmJobs):
     """The stack, and the hands that join hosts to it."""
 
     world: World
@@ -80,14 +81,6 @@ class Site:
         self.hands.handoff(f"to-{host}", "--with-keys", "--role", role, *more)
         HOSTS.run(host, [self.hands.carry(f"to-{host}/{role}", host) + "/install.sh"], timeout=180, check=False)
         return self.hands.await_checked(host, role, timeout=180)
-
-    def job(self, number: str) -> dict[str, str]:
-        """A job, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "job", number))
-
-    def node(self, name: str) -> dict[str, str]:
-        """A node, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "node", name))
 
 
 @pytest.fixture(scope="module")
@@ -201,16 +194,16 @@ def test_jobs_on_hosts_outlive_slurmctlds_pod_whose_queue_is_in_the_sites_claim(
     place = ("sbatch", "--parsable", "-t5", "-D", "/tmp", "-o", "/dev/null", f"--wrap={HELD}")
     jobs = [site.slurm(*place, "-w", host).strip() for host in SLURMD]
     for job in jobs:
-        await_true(f"job {job} runs", lambda job=job: site.job(job)["JobState"] == "RUNNING", 120)  # type: ignore[misc]
+        await_true(f"job {job} runs", lambda job=job: site.state(job) == "RUNNING", 120)  # type: ignore[misc]
     pod = ("pod", "-n", INSIDE, "inside-controller-0")
     before = site.world.kubectl("get", *pod, "-o", "jsonpath={.metadata.uid}").stdout
     site.world.kubectl("delete", *pod)
     await_true("it is another pod", lambda: uid(site.world, pod) not in ("", before), 120)
     for job in jobs:
-        assert site.job(job)["JobState"] == "RUNNING"
+        assert site.state(job) == "RUNNING"
     site.slurm("scancel", "--batch", "--signal=USR1", *jobs)
     for job in jobs:
-        await_true(f"job {job} has ended", lambda job=job: site.job(job)["JobState"] == "COMPLETED", 120)  # type: ignore[misc]
+        await_true(f"job {job} has ended", lambda job=job: site.state(job) == "COMPLETED", 120)  # type: ignore[misc]
     await_true("hosts are idle", lambda: {site.node(host)["State"] for host in SLURMD} == {"IDLE"}, 120)
 
 

@@ -30,6 +30,7 @@ from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings
 from tests.faults.inside_parts import await_login, bring_login, queue_volume
+from tests.faults.slurm_jobs import SlurmJobs
 from tests.integration import leaks
 
 PLACES = {"slurm": ("inside-auth-slurm", "slurm.key"), "jwt": ("inside-auth-jwths256", "jwt_hs256.key")}
@@ -60,7 +61,7 @@ def queue_in_a_volume(found: Settings) -> Settings:
 
 
 @dataclass
-class Stopped:
+class Stopped(SlurmJobs):
     """A stack, and what its commands said."""
 
     world: World
@@ -101,11 +102,6 @@ class Stopped:
     def pods(self) -> dict[str, str]:
         """UID by name of the cluster's pods."""
         return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.world.objects("pods", INSIDE)}
-
-    def job(self, number: str) -> str:
-        """State of a job, as slurmctld remembers it."""
-        shown = self.slurm("scontrol", "-o", "show", "job", number)
-        return next(word.partition("=")[2] for word in shown.split() if word.startswith("JobState="))
 
     def submit(self, *options: str) -> str:
         """Submit a batch job; returns its number."""
@@ -177,7 +173,7 @@ def test_generated_keys_change_by_the_printed_commands_and_the_queue_stays(gener
     assert generated.slurm("srun", "-t1", "hostname") == "solo-0\n"
     waiting = generated.submit("--hold", "-t1", "--wrap=hostname")
     running = generated.submit("-t1", "--wrap=sleep 20")
-    await_true("the job runs", lambda: generated.job(running) == "RUNNING", 30)
+    await_true("the job runs", lambda: generated.state(running) == "RUNNING", 30)
 
     plan = generated.plan("slurm")
     assert [step["name"] for step in plan["steps"]] == ["remove", "up"]
@@ -192,10 +188,10 @@ def test_generated_keys_change_by_the_printed_commands_and_the_queue_stays(gener
     assert generated.key("jwt") == jwt, "the other key stays"
     assert not set(generated.pods().values()) & set(pods.values()), "every pod is a new one"
     assert generated.left_of(old) == []
-    assert generated.job(running) == "COMPLETED", "it was waited for"
-    assert generated.job(waiting) == "PENDING", "the queue is as it was"
+    assert generated.state(running) == "COMPLETED", "it was waited for"
+    assert generated.state(waiting) == "PENDING", "the queue is as it was"
     generated.slurm("scontrol", "release", waiting)
-    await_true("the job that waited has run", lambda: generated.job(waiting) == "COMPLETED", 60)
+    await_true("the job that waited has run", lambda: generated.state(waiting) == "COMPLETED", 60)
     await_login(generated.world)
     generated.whole()
     assert leaks.find(old, paths.STATE / "projects" / generated.stack.name, tmp_path) == []
@@ -228,7 +224,7 @@ def test_imported_keys_change_by_the_printed_commands_with_a_look_between_each(i
 def test_a_stop_that_is_killed_goes_on_where_it_was(imported: Stopped, tmp_path: Path) -> None:
     old = imported.key("jwt")
     running = imported.submit("-t3", "--wrap=sleep 75")  # longer than it takes until the drain begins
-    await_true("the job runs", lambda: imported.job(running) == "RUNNING", 30)
+    await_true("the job runs", lambda: imported.state(running) == "RUNNING", 30)
     assert imported.keys("rotate", "jwt", "--start", check=False).returncode == 1, "only --stop stops"
     assert imported.due("jwt") is None
     with imported.started("rotate", "jwt", "--stop") as run:

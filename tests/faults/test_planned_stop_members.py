@@ -113,7 +113,7 @@ def test_members_get_the_key_last_and_nothing_is_lost(hybrid: Hybrid, tmp_path: 
     waiting = hybrid.submitted("--hold", "-t1", "--wrap=hostname")
     on_pod = hybrid.submitted("-w", "solo-0", "-t2", "--wrap=sleep 25")
     on_metal = hybrid.submitted("-w", METAL, "-t30", "--wrap=while [ ! -e /tmp/enough ]; do sleep 1; done")
-    await_true("both run", lambda: {hybrid.job(on_pod), hybrid.job(on_metal)} == {"RUNNING"}, 60)
+    await_true("both run", lambda: {hybrid.state(on_pod), hybrid.state(on_metal)} == {"RUNNING"}, 60)
     assert [step["name"] for step in hybrid.plan("slurm")["steps"]] == ["make", "remove", "key", "up", "members"]
 
     away = tmp_path / "away"
@@ -133,11 +133,11 @@ def test_members_get_the_key_last_and_nothing_is_lost(hybrid: Hybrid, tmp_path: 
     assert {digest(METAL), digest(LOGIN)} == {sha256(new).hexdigest()}
     assert (hybrid.joins(old), hybrid.joins(new)) == (False, True)
 
-    assert hybrid.job(on_metal) == "RUNNING", "it went on"
+    assert hybrid.state(on_metal) == "RUNNING", "it went on"
     HOSTS.inside(METAL, "tmp/enough").touch()
     hybrid.slurm("scontrol", "release", waiting)
     for job in (on_metal, waiting):
-        await_true(f"job {job} has ended", lambda job=job: hybrid.job(job) == "COMPLETED", 60)  # type: ignore[misc]
+        await_true(f"job {job} has ended", lambda job=job: hybrid.state(job) == "COMPLETED", 60)  # type: ignore[misc]
     jobs = (earlier, on_pod, on_metal)
     await_true("slurmdbd has heard of it", lambda: all("|COMPLETED|" in row for row in hybrid.accounted(*jobs)), 60)
     rows = hybrid.accounted(*jobs)

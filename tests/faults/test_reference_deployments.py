@@ -28,6 +28,7 @@ from tests.faults.identity_parts import on_node
 from tests.faults.inside_parts import answered, database, pairs
 from tests.faults.later_operator import Inside, labs_own, release_of
 from tests.faults.reference_parts import DATABASE, FOLDER, GPU, HYPERPOD, OKE, QUEUE, SHARED, TAINT, Deployment
+from tests.faults.slurm_jobs import SlurmJobs
 
 WITH_GPUS = layout.NODES[:2]
 GO = f"{SHARED}/go"
@@ -36,7 +37,7 @@ JOB_FILE = "/var/lib/dcgm-exporter/job-mapping/0"
 
 
 @dataclass
-class Deployed:
+class Deployed(SlurmJobs):
     """One deployment, up."""
 
     what: Deployment
@@ -80,15 +81,11 @@ class Deployed:
         place = ("-p", self.nodes[node], "-w", node, "-n1", "-t", "20", "-D", "/tmp", "-o", "/dev/null", *gres)
         return self.slurm("sbatch", "--parsable", *place, f"--wrap={script}").strip()
 
-    def job(self, number: str) -> dict[str, str]:
-        """A job, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "job", number))
-
     def submitted(self) -> dict[str, str]:
         """A running job on each node, by its node."""
         jobs = {node: self.submit(node) for node in self.nodes}
         for node, number in jobs.items():
-            await_true(f"{number} on {node} runs", lambda number=number: self.job(number)["JobState"] == "RUNNING", 120)  # type: ignore[misc]
+            await_true(f"{number} on {node} runs", lambda number=number: self.state(number) == "RUNNING", 120)  # type: ignore[misc]
             await_true(f"{number} on {node} has begun", lambda number=number: written(number), 60)  # type: ignore[misc]
         return jobs
 
@@ -171,7 +168,7 @@ def deployed(request: pytest.FixtureRequest, world: World) -> Iterator[Deployed]
 
 def test_every_node_registers_where_it_belongs_and_every_daemon_is_up(deployed: Deployed) -> None:
     for node, nodeset in deployed.nodes.items():
-        shown = pairs(deployed.slurm("scontrol", "-o", "show", "node", node))
+        shown = deployed.node(node)
         assert (shown["State"].split("+")[0], nodeset in shown["AvailableFeatures"].split(",")) == ("IDLE", True)
         gpus = f"gpu:{deployed.what.gpus}" if deployed.what is OKE else "gpu:a10g:1"
         assert shown["Gres"] == (gpus if nodeset in deployed.what.busy_with_gpus else "(null)")
@@ -193,7 +190,7 @@ def test_a_job_runs_on_each_node_sees_its_gpu_and_the_shared_file_system(deploye
     dcgm = {node: deployed.inside(deployed.worker(node), "slurmd", "cat", JOB_FILE, check=False).split() for node in jobs}
     on_node("touch", GO)
     for node, number in jobs.items():
-        await_true(f"{number} is over", lambda number=number: deployed.job(number)["JobState"] == "COMPLETED", 120)  # type: ignore[misc]
+        await_true(f"{number} is over", lambda number=number: deployed.state(number) == "COMPLETED", 120)  # type: ignore[misc]
         gpu = "0" if deployed.nodes[node] in deployed.what.busy_with_gpus else "none"
         assert written(number) == [f"{node} {gpu}", "done"]
         assert dcgm[node] == ([number] if deployed.what is HYPERPOD else []), "the prolog's file of GPU 0"
@@ -241,7 +238,7 @@ def test_a_destroy_waits_for_the_job_of_every_nodeset_and_then_removes_all(deplo
     run = started(deployed.cluster.stack, "destroy", "--skip-preview")
     try:
         await_true("all nodes are drained by this stack", deployed.drained, 180)
-        assert {node: deployed.job(number)["JobState"] for node, number in jobs.items()} == dict.fromkeys(jobs, "RUNNING")
+        assert {node: deployed.state(number) for node, number in jobs.items()} == dict.fromkeys(jobs, "RUNNING")
         assert run.poll() is None, "it waits for the jobs"
     finally:
         on_node("touch", GO)

@@ -32,6 +32,7 @@ from tests.faults.identity_parts import on_node
 from tests.faults.inside_parts import answered, database, pairs
 from tests.faults.later_operator import Inside
 from tests.faults.site_parts import FAILS, MARKS, SIGNALLED, USER
+from tests.faults.slurm_jobs import SlurmJobs
 from tests.integration import leaks
 
 NODES = ("site-0", "site-1")
@@ -42,7 +43,7 @@ SURVEY = "#!/bin/sh\nsrun sh -c 'echo $SLURMD_NODENAME $(id -un) $(id -gn)'\n"
 
 
 @dataclass
-class Site:
+class Site(SlurmJobs):
     """The cluster, and what the site has beside it."""
 
     cluster: Inside
@@ -75,14 +76,6 @@ class Site:
         """What a command beside slurmctld prints."""
         return answered(self.world, *argv)
 
-    def node(self, name: str) -> dict[str, str]:
-        """A node, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "node", name))
-
-    def job(self, number: str) -> dict[str, str]:
-        """A job, as slurmctld tells it."""
-        return pairs(self.slurm("scontrol", "-o", "show", "job", number))
-
     def port(self, service: str) -> int:
         """The node port of a Service."""
         shown = json.loads(self.world.kubectl("get", "service", "-n", INSIDE, service, "-o", "json").stdout)
@@ -91,7 +84,7 @@ class Site:
     def completed(self, *options: str) -> str:
         """The number of a job that has come to its end, its epilog included."""
         number = self.slurm("sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", "--wrap=true", *options).strip()
-        await_true(f"job {number} has ended", lambda: self.job(number)["JobState"] == "COMPLETED", 120)
+        await_true(f"job {number} has ended", lambda: self.state(number) == "COMPLETED", 120)
         return number
 
 
@@ -198,7 +191,7 @@ def test_slurmctlds_queue_is_in_a_volume_of_the_named_class_and_outlives_its_pod
     before = hpc.pod("inside-controller-0")["metadata"]["uid"]
     hpc.world.kubectl("delete", "pod", "-n", INSIDE, "inside-controller-0")
     await_true("it is another pod", lambda: hpc.cluster.uids().get("inside-controller-0") not in (None, before), 120)
-    assert hpc.job(held)["JobState"] == "PENDING"
+    assert hpc.state(held) == "PENDING"
     hpc.slurm("scancel", held)
     assert "job_state" in on_node_said("find", site_parts.QUEUE, "-name", "job_state*")
     assert on_node_said("ls", "-A", site_parts.OTHER) == ""
@@ -229,11 +222,11 @@ def test_a_prolog_that_fails_drains_its_node_and_its_job_runs_once_that_is_mende
     await_true("the node is drained", lambda: "DRAIN" in hpc.node("site-1")["State"], 120)
     shown = hpc.slurm("scontrol", "-o", "show", "node", "site-1")
     assert "Reason=Prolog error" in shown
-    await_true("its job is back in the queue", lambda: hpc.job(number)["JobState"] == "PENDING", 120)
+    await_true("its job is back in the queue", lambda: hpc.state(number) == "PENDING", 120)
     hpc.inside("inside-worker-site-1", "slurmd", "rm", FAILS)
     hpc.slurm("scontrol", "update", "nodename=site-1", "state=resume")
     hpc.slurm("scontrol", "release", number)
-    await_true("its job runs", lambda: hpc.job(number)["JobState"] == "COMPLETED", 180)
+    await_true("its job runs", lambda: hpc.state(number) == "COMPLETED", 180)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +396,7 @@ def test_a_scale_in_names_no_user_is_held_to_the_sites_limit_and_signals_as_it_s
     place = ("-D", "/tmp", "-o", "/dev/null", "-t10", f"--wrap={script}")
     jobs = {node: hpc.slurm("sbatch", "--parsable", "-w", node, *place).strip() for node in NODES}
     for each in jobs.values():
-        await_true(f"job {each} runs", lambda each=each: hpc.job(each)["JobState"] == "RUNNING", 120)  # type: ignore[misc]
+        await_true(f"job {each} runs", lambda each=each: hpc.state(each) == "RUNNING", 120)  # type: ignore[misc]
     drain = {"registerDeadline": "5m", "showUsers": False, "maxAtOnce": 1, "deadline": "5s", "onDeadline": "cancel"}
     drain |= {"signal": "SIGUSR2", "grace": "30s"}
     fewer = hpc.settings(env={"SITE": "south"}, drain={**drain, "limits": {"maxJobAge": "1s"}})
@@ -422,4 +415,4 @@ def test_a_scale_in_names_no_user_is_held_to_the_sites_limit_and_signals_as_it_s
     (left,) = [node for node in NODES if f"inside-worker-{node}" in hpc.cluster.uids()]
     (gone,) = {*NODES} - {left}
     assert on_node_said("cat", f"{site_parts.SCRATCH}/signalled").split() == [jobs[gone]]
-    assert hpc.job(jobs[left])["JobState"] == "RUNNING"
+    assert hpc.state(jobs[left]) == "RUNNING"

@@ -38,6 +38,7 @@ from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, started
 from tests.e2e.world import Settings, World, dev_settings, encrypted
 from tests.faults.inside_parts import answered, database, pairs, queue_volume
+from tests.faults.slurm_jobs import SlurmJobs
 from tests.faults.test_planned_stop import settings as all_inside
 
 METAL = "metal-3"
@@ -70,7 +71,7 @@ def settings(address: str) -> Settings:
 
 
 @dataclass
-class Cluster:
+class Cluster(SlurmJobs):
     """The stack and what it is made of now."""
 
     world: World
@@ -100,14 +101,10 @@ class Cluster:
         wrap = f"--wrap={script}"
         return self.slurm("sbatch", "--parsable", "--no-requeue", "-D", "/tmp", "-o", "/dev/null", *options, wrap).strip()
 
-    def job(self, number: str) -> str:
-        shown = self.slurm("scontrol", "-o", "show", "job", number)
-        return next(word.partition("=")[2] for word in shown.split() if word.startswith("JobState="))
-
     def end(self, *jobs: str) -> None:
         """Let running jobs end by themselves, with exit code 0."""
         for job in jobs:
-            await_true(f"job {job} runs", lambda job=job: self.job(job) == "RUNNING", 120)  # type: ignore[misc]
+            await_true(f"job {job} runs", lambda job=job: self.state(job) == "RUNNING", 120)  # type: ignore[misc]
         self.slurm("scancel", "--batch", "--signal=USR1", *jobs)
 
     def through(self, start: Callable[[], subprocess.Popen[str]], closed: Callable[[], bool], *jobs: str) -> None:
@@ -147,7 +144,7 @@ class Cluster:
     def two(self, *options: str) -> tuple[str, str]:
         """A job that runs and one that waits for it."""
         first, second = self.submit("--exclusive", *options), self.submit("--exclusive", *options)
-        await_true("one runs, one waits", lambda: (self.job(first), self.job(second)) == ("RUNNING", "PENDING"), 60)
+        await_true("one runs, one waits", lambda: (self.state(first), self.state(second)) == ("RUNNING", "PENDING"), 60)
         return first, second
 
     def accounted(self, *jobs: str) -> list[str]:
@@ -218,7 +215,7 @@ def test_a_nodeset_and_its_shared_partition_go_in_one_update_and_its_jobs_end_we
     cluster.up(lambda: closed.items() <= cluster.partitions().items(), running, waiting, own)
     cluster.all_completed(running, waiting, own)
     await_true("both partitions are gone", lambda: cluster.partitions().keys() == {"batch", "main", "solo"}, 120)
-    assert cluster.job(other) == "RUNNING"
+    assert cluster.state(other) == "RUNNING"
     cluster.end(other)
     cluster.all_completed(other)
     assert cluster.complaints() == []
@@ -236,7 +233,7 @@ def test_a_renamed_partition_loses_no_job(cluster: Cluster) -> None:
 
 def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_after_all(cluster: Cluster) -> None:
     running = cluster.submit("-p", "bulk")
-    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
+    await_true("it runs", lambda: cluster.state(running) == "RUNNING", 60)
     cluster.set("drain", deadline="5s")
     cluster.set("partitions", bulk=None)
     ended = cluster.stack.up(check=False)
@@ -244,7 +241,7 @@ def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_af
         cluster.close_by_hand(ended.stdout + ended.stderr)
         ended = cluster.stack.up(check=False)
     assert ended.returncode != 0
-    assert (cluster.partitions()["bulk"], cluster.job(running)) == ("DRAIN", "RUNNING"), ended.stdout
+    assert (cluster.partitions()["bulk"], cluster.state(running)) == ("DRAIN", "RUNNING"), ended.stdout
     assert f"partition bulk: 1 job ({running} of slurm)" in ended.stdout + ended.stderr, "slurmctld's pod runs as slurm"
     cluster.set("partitions", bulk={"nodesets": ["solo"]})
     cluster.set("drain", deadline="4m")
@@ -306,7 +303,7 @@ def test_what_a_review_saved_closes_a_partition_and_drains_a_host(cluster: Clust
     running = cluster.submit("-p", "reviewed")
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
     on_host = cluster.submit("-p", "main", "-w", METAL)
-    await_true("both run", lambda: {cluster.job(running), cluster.job(on_host)} == {"RUNNING"}, 60)
+    await_true("both run", lambda: {cluster.state(running), cluster.state(on_host)} == {"RUNNING"}, 60)
     hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
     cluster.set("partitions", reviewed=None)
     cluster.set("external", slurmdHosts=None)
@@ -347,7 +344,7 @@ def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(clu
     cluster.stack.up()
     await_true("both are there", lambda: {"fresh", "late", "spare"} <= cluster.partitions().keys(), 120)
     job = cluster.submit("-p", "fresh", seconds=0)
-    await_true("it has ended", lambda: cluster.job(job) == "COMPLETED", 120)
+    await_true("it has ended", lambda: cluster.state(job) == "COMPLETED", 120)
     assert cluster.complaints() == []
 
 
@@ -380,7 +377,7 @@ if not RESTARTS:
         ended = cluster.stack.up(check=False)
         assert ended.returncode != 0
         assert "controller.persistence is off" in ended.stdout + ended.stderr
-        assert cluster.job(running) == "RUNNING"
+        assert cluster.state(running) == "RUNNING"
         cluster.set("controller", pod=pod)
         cluster.stack.up()
         cluster.end(running)
@@ -441,7 +438,7 @@ def test_a_renamed_stack_gives_back_what_a_killed_update_drained(cluster: Cluste
         cluster.set("external", slurmdHosts=[host])
         renamed.up()
         assert "DRAIN" not in cluster.node(METAL)["State"]
-        assert cluster.job(running) == "RUNNING"
+        assert cluster.state(running) == "RUNNING"
         cluster.end(running)
         cluster.all_completed(running)
         await_true("the host works again", lambda: cluster.node(METAL)["State"] == "IDLE", 60)

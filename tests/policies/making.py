@@ -1,4 +1,7 @@
-"""Writes ``made.json`` from what the components render: ``PYTHONPATH=policies venv/bin/python -m tests.policies.making``."""
+"""Writes ``made.json`` from what the components render: ``PYTHONPATH=policies venv/bin/python -m tests.policies.making``.
+
+And ``conf_lines.py`` beside it, the program's own reader of Slurm's lines: the pack imports nothing of the program.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,13 @@ from slurm_rules.values import check_of
 from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
+from slinky_iac import conf_lines
+from slinky_iac.config.operator.own_pieces import own_pieces
+from slinky_iac.config.operator.pod_places import OURS
+from slinky_iac.config.operator.raw_fields import KINDS
 from slinky_iac.config.slurm import reach as slurm_reach
 from slinky_iac.engine.provider_pickle import reference
+from slinky_iac.releases import LINES, OperatorVersion
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
@@ -188,7 +196,25 @@ def made() -> dict[str, Any]:
         "conf": slurm_reach.table(),
         "classes": dict(sorted(classes.items())),
         "texts": files,
+        "volumes": volumes(),
         "kinds": {kind: _sorted(entry) for kind, entry in sorted(kinds.items())},
+    }
+
+
+def volumes() -> dict[str, Any]:
+    """Names of volumes that a stack can't have, by the kind of pod, in any release of the operator: by
+    :meth:`.Part.has_volume` the settings refuse the same. ``ofSsh``: in a NodeSet's pods with an sshd."""
+    releases = [OperatorVersion(1, minor, line.newest) for minor, line in LINES.items()]
+
+    def of(section: str, *, ssh: bool) -> set[str]:
+        return {name for each in releases for name in own_pieces(each, section, ssh=ssh).volumes}
+
+    own = {kind: of(section, ssh=False) for section, kind in KINDS.items()}
+    more = {kind: of(section, ssh=True) - own[kind] for section, kind in KINDS.items()}
+    return {
+        "own": {kind: sorted(names) for kind, names in own.items()},
+        "ofSsh": {kind: sorted(names) for kind, names in more.items() if names},
+        "ours": OURS.pattern,
     }
 
 
@@ -212,6 +238,8 @@ def text() -> str:
     return json.dumps(made(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+READER = FILE.with_name("conf_lines.py")
+"""The program's reader of Slurm's lines, as the pack has it."""
 STACKS = {"inside": "all-in-kubernetes", "outside": "controller-outside"}
 """The plain stacks, and the form whose fence and NetworkPolicies each has."""
 BEGIN, END = (
@@ -240,6 +268,7 @@ def with_fence(name: str, stack: str) -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
+    READER.write_text(Path(conf_lines.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     for each in STACKS:
         file = Path(__file__).parent / "stacks" / f"{each}.yaml"
         file.write_text(with_fence(each, file.read_text(encoding="utf-8")), encoding="utf-8")

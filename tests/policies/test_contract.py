@@ -16,7 +16,7 @@ from components import gates
 from components.cluster_identity import ClusterIdentity
 from components.gates import NodeSetScale, OutsideHosts
 from components.hybrid_cluster import EXPORTS
-from slinky_iac import names
+from slinky_iac import conf_lines, names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
 from slinky_iac.config.rules.slurm_files import READ_FILES
@@ -28,6 +28,7 @@ from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_p
 from slinky_iac.releases import LINES, MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
 from tests.integration.engine import REPO
+from tests.policies import making
 from tests.policies.pack import PACK
 
 (IDENTITY,) = (row["beside"].removeprefix("slurm:") for row in beside.ROWS if row["row"] == "identity")
@@ -283,6 +284,60 @@ FILES = {
 def test_settings_and_pack_refuse_the_same_files(file: str, line: str) -> None:
     of_pack = list(slurm_files.file_faults(file, line, [], world_of(model.Stack(())), own=False))
     assert bool(of_pack) is bool(list(rules_slurm_reach.of_file(file, line))), of_pack
+
+
+EVIL = "InitScript=/scratch/x"
+READ_BY_SLURM = (
+    ("job_container.conf", f"# of May \\\n{EVIL}"),
+    ("job_container.conf", "InitScr\\\nipt=/scratch/x"),
+    ("job_container.conf", "InitScript=/usr/lib/x\\\n/../../../scratch/x"),
+    ("job_container.conf", "InitScript=/usr/lib/x\\#/../../../../scratch/x"),
+    ("job_container.conf", "InitScript=/usr/lib/\\../\\../\\../scratch/x"),
+    ("job_container.conf", "InitScript+=/scratch/x"),
+    ("job_container.conf", f"InitScript{' ' * 12}=/scratch/x"),
+    ("job_container.conf", f"InitScript=/usr/lib/{'x' * 600}/../../../scratch/x"),
+    ("topology.conf", "Incl\\\nude /scratch/x"),
+    ("plugstack.conf", f"#{'x' * 4094}required /scratch/x.so"),
+    ("namespace.yaml", "base_path: /var/spool/x#/../../../home"),
+    ("namespace.yaml", 'base_path: "/var/spool/x #/../../../home"'),
+)
+"""Lines that a simpler reader takes for harmless: a backslash in a comment leads nowhere, and one elsewhere joins two rows
+with nothing between. plugstack.conf is read 4,095 bytes at a time (``_spank_stack_process_file`` of spank.c)."""
+HARMLESS_LINES = (
+    ("job_container.conf", "# as of May\nBasePath=/local/%u # a note \\\nDirs=/tmp"),
+    ("topology.conf", f"SwitchName=s1 \\\n  Nodes=a[1-2],{'b' * 700} # rack 1"),
+    ("plugstack.conf", "# x\nrequired /usr/lib/a.so b=c # https://slurm.schedmd.com"),
+    ("namespace.yaml", "# see https://slurm.schedmd.com\nbase_path: /var/spool/ns # https://slurm.schedmd.com"),
+)
+
+
+@pytest.mark.parametrize(("file", "text"), READ_BY_SLURM)
+def test_settings_and_pack_read_lines_as_slurm_reads_them(file: str, text: str) -> None:
+    assert list(slurm_files.file_faults(file, text, [], world_of(model.Stack(())), own=False))
+    assert list(rules_slurm_reach.of_file(file, text))
+
+
+@pytest.mark.parametrize(("file", "text"), HARMLESS_LINES)
+def test_comments_and_joined_rows_do_no_harm(file: str, text: str) -> None:
+    assert not list(slurm_files.file_faults(file, text, [], world_of(model.Stack(())), own=False))
+    assert not list(rules_slurm_reach.of_file(file, text))
+
+
+CONF_READ_BY_SLURM = (
+    "# of May \\\nProlog=/scratch/x",
+    "Prolog=/usr/lib/x\\\n/../../../scratch/x",
+    "TaskProlog=/usr/lib/x\\#/../../../../scratch/x",
+)
+
+
+@pytest.mark.parametrize("text", CONF_READ_BY_SLURM)
+def test_the_pack_reads_lines_of_slurm_conf_as_slurm_reads_them(text: str) -> None:
+    assert list(slurm_files.conf_faults(text, "slurm.conf", world_of(model.Stack(()))))
+
+
+def test_the_pack_has_the_reader_of_the_program() -> None:
+    """One text: the pack imports nothing of the program, so ``tests.policies.making`` writes it there."""
+    assert making.READER.read_text(encoding="utf-8") == Path(conf_lines.__file__).read_text(encoding="utf-8")
 
 
 SCRIPTS = (

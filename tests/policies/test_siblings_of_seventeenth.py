@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from slurm_rules.closed import cluster_as_made
 
+from slinky_iac.config.operator.own_pieces import own_pieces
+from slinky_iac.releases import OperatorVersion
 from tests.policies.judging import judged, messages, spec
 from tests.policies.test_siblings import said
 
@@ -125,29 +127,54 @@ def test_a_site_names_its_volumes_as_it_likes(name: str) -> None:
     assert login(pod, volumeMounts=[{"name": name, "mountPath": "/etc/sssd-tls", "readOnly": True}]) == ""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("slurm-etc", "slurm-config", "slurm-logfile", "slurm-authsocket", "slurm-users", "slurm-jwks", "statesave", "run"),
-        *(
-            "sackd-dir",
-            "ssh-config",
-            "ssh-host-keys",
-            "authorized-keys",
-            "sssd-conf",
-            "sssd-given",
-            "sssd-own",
-            "sssd-state",
-        ),
-        *("slinky-tls-own", "slinky-database-ca", "munge-key"),
-    ],
-)
-def test_a_volume_takes_no_place_of_the_operators(name: str) -> None:
-    source = {"name": name, "configMap": {"name": "of-others"}}
-    assert "of a volume that the operator" in login({"template": {"spec": {"volumes": [source]}}})
-    assert "a volume that the operator" in login({}, volumeMounts=[{"name": name, "mountPath": "/mnt/x"}])
-    for part in ("controller", "accounting", "nodeset"):
-        assert "of a volume that the operator" in with_volumes(part, (name, SCRATCH, at("/mnt/x")))
+PARTS = {
+    "controller": "controller",
+    "accounting": "accounting",
+    "restapi": "restapi",
+    "nodeset": "nodesets",
+    "login": "logins",
+}
+NEWEST = OperatorVersion.parse("1.2.1")
+OWN = {part: own_pieces(NEWEST, section, ssh=True).volumes for part, section in PARTS.items()}
+OURS = ("slinky-tls-own", "slinky-database-ca", "slurm-users", "slurm-users-given", "sssd-given", "sssd-own", "sssd-state")
+SITES = ("sssd", "sssd-tls", "slurm-scripts", "slurm-prolog", "munge-key", "authorized-keys", "statesave-copy")
+OF_OTHERS = {"configMap": {"name": "of-others"}}
+
+
+def of_volume(part: str, name: str, *, ssh: object = None) -> str:
+    """What is said of a part whose pod has a volume of this name."""
+    volume, mount = {"name": name, **OF_OTHERS}, {"name": name, **at("/mnt/x")}
+    if part == "login":
+        return login({"template": {"spec": {"volumes": [volume]}}}, volumeMounts=[mount])
+    fields = {} if ssh is None else {"ssh": {"enabled": ssh, "sssdConfRef": {"name": "sssd", "key": "sssd.conf"}}}
+    return with_volumes(part, (name, OF_OTHERS, at("/mnt/x")), **fields)
+
+
+def is_refused(part: str, name: str, **more: Any) -> bool:
+    """Whether the name is the fault, of the volume and of its mount."""
+    said = of_volume(part, name, **more)
+    found = [
+        f"has the name {name}, of a volume that the operator" in said,
+        f"mounts {name}, a volume that the operator" in said,
+    ]
+    assert len(set(found)) == 1, said
+    return found[0]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_volume_takes_no_place_of_what_its_pod_has(part: str) -> None:
+    """The names are those that `slinky check` refuses (``Part.has_volume``), of this pod and of no other."""
+    of_ssh = OWN[part] - own_pieces(NEWEST, PARTS[part]).volumes
+    assert all(is_refused(part, name) for name in (OWN[part] - of_ssh) | {*OURS})
+    free = {name for own in OWN.values() for name in own} - OWN[part] | of_ssh | {*SITES}
+    assert [name for name in sorted(free) if is_refused(part, name)] == []
+
+
+def test_sshd_of_workers_brings_its_volumes() -> None:
+    for name in ("ssh-config", "sssd-conf"):
+        assert is_refused("nodeset", name, ssh=True)
+        assert is_refused("nodeset", name, ssh="${of-another}"), "what isn't known may be true"
+        assert not is_refused("nodeset", name, ssh=False)
 
 
 def claims(mount: str = "/local", keep: str = "Delete", name: str = "local", **more: Any) -> str:
@@ -187,7 +214,7 @@ def test_files_of_users_stay_when_a_worker_goes(mount: str) -> None:
 )
 def test_a_workers_disk_is_new_and_large_enough(more: Data) -> None:
     assert "volumeClaimTemplates" in claims(**more)
-    assert "volumeClaimTemplates" in claims(name="statesave")
+    assert "volumeClaimTemplates" in claims(name="slurm-logfile")
     assert "volumeClaimTemplates" in claims(name="slurm-etc")
 
 

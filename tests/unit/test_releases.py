@@ -135,7 +135,7 @@ def test_the_table_covers_every_ability() -> None:
     flags = {
         name for name, value in vars(OperatorVersion).items() if isinstance(value, property) and name.split("_")[0] != "line"
     }
-    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag", "seen", "webhooks"}
+    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag", "seen", "topology_variable", "webhooks"}
 
 
 @pytest.mark.parametrize(

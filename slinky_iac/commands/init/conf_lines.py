@@ -15,6 +15,7 @@ from slinky_iac.commands.host_shell import known, number
 from slinky_iac.config.reading.load import examined
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import power
+from slinky_iac.config.slurm.refusals import NAMESPACE
 from slinky_iac.config.slurm.words import beyond
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import SLURMD_PORT
@@ -31,13 +32,11 @@ _FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
 _PORT: Final = "SlurmdPort"
 _HEALTH: Final = ("HealthCheckProgram", "HealthCheckInterval")
 _PORTS: Final = "SlurmctldPort"
-_PRIVATE: Final = ("NamespaceType", "JobContainerType")
-"""Folders of a job's own, by their name since 25.11 and by the one before, whose values the first takes, too."""
 _BASE_PATHS: Final = {"tmpfs": "AutoBasePath=true in job_container.conf", "linux": "auto_basepath: true in namespace.yaml"}
 """What lets slurmd make the folder where these are (``namespace_p_restore``), by plugin."""
 _DOWN: Final = re.compile(r"Slurmctld\((primary|backup[0-9]*)\) at ([A-Za-z0-9_.-]+) is DOWN")
 """What `scontrol show config` ends with, one line a slurmctld (``_print_ping`` of scontrol.c)."""
-_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *_PRIVATE, _PORTS, *power.PARAMETERS})
+_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *NAMESPACE, _PORTS, *power.PARAMETERS})
 _NOT_SENT: Final = re.compile(r"[/*?\[]")
 """In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
 
@@ -127,7 +126,7 @@ def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str
 
 def _private(now: Mapping[str, str]) -> Iterator[str]:
     """Folders that each job has for itself are below one of the node's (``_create_ns``, ``namespace_p_restore``)."""
-    for key in _PRIVATE:
+    for key in NAMESPACE:
         plugin = now.get(key, "").rpartition("/")[2].lower()
         if plugin not in ("", "none"):
             automatic = _BASE_PATHS.get(plugin, "the like, in its own file,")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from slinky_iac import causes, names
-from slinky_iac.blueprint.places import outside_places
+from slinky_iac.blueprint.places import outside_places, registers_outside
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands import children
@@ -166,7 +166,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         restapi=_or_none(partial(_there, kube, namespace, names.restapi_service(base))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
         slurmctld=_or_none(partial(addresses_of, kube, namespace, names.slurmctld_pods(base)))
-        if config.slurmctld.owns_conf and config.slurmdbd.hosts
+        if registers_outside(config)
         else None,
         keys=prints,
         keys_trouble=troubles,

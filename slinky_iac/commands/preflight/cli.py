@@ -116,9 +116,9 @@ def run(
 
 
 def exit_code(found: tuple[Check, ...], *, strict: bool) -> int:
-    """6 where something doesn't fit; unknown isn't fine, and isn't a problem either."""
+    """6 where something doesn't fit, unless it is acknowledged; unknown isn't fine, and isn't a problem either."""
     bad = {Verdict.PROBLEM, Verdict.WARNING} if strict else {Verdict.PROBLEM}
-    return FOUND if any(each.verdict in bad for each in found) else 0
+    return FOUND if any(each.verdict in bad and not each.reason for each in found) else 0
 
 
 def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tuple[Values, str]:

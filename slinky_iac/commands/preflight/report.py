@@ -193,6 +193,9 @@ def _lines(check: Check, columns: _Columns, paint: Paint) -> Iterator[str]:
     mark = len(check.verdict.value)
     yield paint(row[:mark], SHADES[check.verdict]) + row[mark:]
     yield from (columns.row("", "", "", line) for line in rest)
+    if check.reason:
+        yield from (columns.row("", "", "", line) for line in _wrapped(f"Acknowledged: {check.reason}", columns.text))
+        return
     place = f", {check.at}" if check.paste and check.at else ""
     yield from _advice(f"{check.change.rstrip('.:')}{place}" if check.change else "", check.paste, columns.width)
 

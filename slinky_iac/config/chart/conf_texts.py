@@ -1,7 +1,9 @@
 """How the chart's texts of slurm.conf, slurmdbd.conf and of a node become settings. Pure.
 
 What is written twice counts as it does for Slurm: of most parameters the last one, of NodeName= and PartitionName=, which
-are settings of their own here, each. Source: ``s_p_parse_line`` of parse_config.c, ``slurm_conf_options`` of read_config.c.
+are settings of their own here, each. A sign before ``=``, as in ``+=``, is read and asked for nowhere, so that sets, too.
+Source: ``s_p_parse_line``, ``keyvalue_pattern`` and ``_handle_common`` of parse_config.c, ``slurm_conf_options`` of
+read_config.c.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.hostlist import split
 
-_PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
+_PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*([-*+/]?)=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
 _EACH: Final = frozenset(
     {"downnodes", "epilog", "epilogslurmctld", "nodename", "nodeset", "partitionname", "poweraction", "prolog"}
     | {"prologslurmctld", "slurmctldhost"}
@@ -74,7 +76,7 @@ def of_partition(value: object) -> object:
 
 def _words(value: object, held: _Held) -> Several:
     found = _Lines()
-    own = found.once(_pairs(value) if isinstance(value, str) else [*_texts(value, found.left)], held)
+    own = found.once(_pairs(value, found.notes) if isinstance(value, str) else [*_texts(value, found.left)], held)
     return Several({SAME: own} if own else {}, found.left, found.notes)
 
 
@@ -106,7 +108,7 @@ def no_text(value: object) -> str:
     pairs = [_PAIR.fullmatch(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
     if not pairs or not all(pairs):
         return f"{said}. Write a mapping, `Name: Value`"
-    own = ", ".join(f"{each[1]}: {'…' if hidden(each[1]) else name_of(each[2])}" for each in pairs if each)
+    own = ", ".join(f"{each[1]}: {'…' if hidden(each[1]) else name_of(each[3])}" for each in pairs if each)
     return f"{said}. Write a mapping: {{{own}}}"
 
 
@@ -174,7 +176,7 @@ def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
     defaults: dict[str, dict[str, tuple[str, str]]] = {}
     for line in lines:
         try:
-            own = _pairs(line)
+            own = _pairs(line, found.notes)
         except Left as why:
             key = line.split()[0].lower()
             found.leave(line, set_instead(key, owned) if key in owned else str(why))
@@ -261,12 +263,16 @@ _SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _
 """Lines that are settings of their own, by their first word: each is put in its place, or what is returned says why not."""
 
 
-def _pairs(line: str) -> _Pairs:
-    """``Key=Value`` words of a line. Raises :class:`Left` for another one."""
-    found, at = [], 0
+def _pairs(line: str, notes: list[str]) -> _Pairs:
+    """``Key=Value`` words of a line; of those with a sign it is noted. Raises :class:`Left` for another one."""
+    found, at, signs = [], 0, list[str]()
     while line[at:].strip():
         if (pair := _PAIR.match(line, at)) is None:
             raise Left(_NOT_A_PAIR)
-        found.append((pair[1], (pair[2][1:-1] or _EMPTY) if pair[2].startswith('"') else pair[2]))
+        found.append((pair[1], (pair[3][1:-1] or _EMPTY) if pair[3].startswith('"') else pair[3]))
+        signs += (
+            [f"{name_of(pair[1])}{pair[2]}= sets the value: Slurm reads the sign, and it changes nothing"] if pair[2] else []
+        )
         at = pair.end()
+    notes += signs
     return found

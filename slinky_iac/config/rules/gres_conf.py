@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.conf_lines import numbered
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.operator.conf import GRES_CONF
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.slurm_files import pairs_of, rows_of
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.gres import SHARED, GresItem
 from slinky_iac.config.slurm.node_gres import types_of
@@ -91,8 +92,7 @@ def _expanded(text: str) -> tuple[str, ...] | None:
 
 def records_of(text: str) -> list[Record]:
     """Lines with Name of a gres.conf."""
-    rows = [(line, {key.lower(): value for _, key, value in pairs(each)}) for line, each in lines_of(text)]
-    return [Record(line, row["name"].lower(), row) for line, row in rows if row.get("name")]
+    return [Record(line, row["name"].lower(), row) for line, row in rows_of(text) if row.get("name")]
 
 
 def finds_devices(text: str) -> bool:
@@ -108,8 +108,8 @@ def autodetects_of(text: str) -> set[str]:
 
 def _autodetects(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, what the line begins with, and value of each AutoDetect, in lower case."""
-    for line, each in lines_of(text):
-        found = [(key.lower(), value.lower()) for _, key, value in pairs(each)]
+    for line, each in numbered(text):
+        found = [(key.lower(), value.lower()) for key, value in pairs_of(each)]
         yield from ((line, found[0][0], value) for key, value in found if key == "autodetect")
 
 

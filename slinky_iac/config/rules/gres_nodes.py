@@ -15,7 +15,7 @@ from slinky_iac.config.operator.conf import GRES_CONF
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules import gres_conf as rules_gres_conf
 from slinky_iac.config.rules.gres_conf import Record, autodetects_of, finds_devices, records_of
-from slinky_iac.config.rules.slurm_files import lines_of
+from slinky_iac.config.rules.slurm_files import includes_another
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm import gres
 from slinky_iac.config.slurm.node_gres import (
@@ -86,7 +86,7 @@ def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     and the operator from writing one. Where there is none, a release of the operator may write its own."""
     own = config.slurmctld.config_files.get(GRES_CONF)
     text = operators_gres_conf(config) if own is None else own
-    if text is None or any(line.lower().startswith("include ") for _, line in lines_of(text)):
+    if text is None or includes_another(text):
         return
     gpus = [each for each in records_of(text) if each.name == "gpu"]
     if any("nodename" in each.values and not _known_of(each, config) for each in gpus):

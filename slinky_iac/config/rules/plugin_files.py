@@ -24,7 +24,7 @@ _PATTERN: Final = re.compile(r"\s*(required|optional)\s+([^\s#]*[*?\[][^\s#]*)")
 
 def _features(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Of a file that no plugin reads another rule speaks."""
-    named = {each.rpartition("/")[2] for each in Conf(config.slurmctld.extra_conf).words("NodeFeaturesPlugins")}
+    named = Conf(config.slurmctld.extra_conf).plugins("NodeFeaturesPlugins")
     if "helpers" not in named:
         return
     for line, key, value in pairs(config.slurmctld.config_files.get(_HELPERS, "")):

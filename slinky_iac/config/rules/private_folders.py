@@ -15,13 +15,11 @@ from typing import Final
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.slurm_files import NAMESPACE_FILES, includes_another, rows_of
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm.refusals import Conf
+from slinky_iac.config.slurm.refusals import NAMESPACE, Conf
 from slinky_iac.config.stack import StackConfig
 
-_FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
-"""Plugins of NamespaceType, and the file that each reads."""
 _DEFAULT: Final = "/tmp,/dev/shm"
 """Dirs where a file has none (``SLURM_TMPFS_DEF_DIRS``)."""
 _MEMORY: Final = "/dev/shm"
@@ -33,7 +31,7 @@ always, it is their beginnings (``_check_basepath_not_dir``, ``init_slurm_jc_con
 
 def _of_conf(text: str) -> Iterator[tuple[str, str]]:
     """Base path and folders of each line that has a base path."""
-    rows = [{key.lower(): value for _, key, value in pairs(each)} for _, each in lines_of(text)]
+    rows = [row for _, row in rows_of(text)]
     common = next((row["dirs"] for row in rows if "dirs" in row and "basepath" not in row), _DEFAULT)
     yield from ((row["basepath"], row.get("dirs", common)) for row in rows if row.get("basepath"))
 
@@ -63,8 +61,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _pairs(file: str, text: str) -> list[tuple[str, str]] | None:
     """Base paths and their folders; None where the file can't be read, or has lines elsewhere."""
     if file == "job_container.conf":
-        included = any(each.lower().startswith("include ") for _, each in lines_of(text))
-        return None if included else list(_of_conf(text))
+        return None if includes_another(text) else list(_of_conf(text))
     try:
         document = safe_yaml.read(text)
     except safe_yaml.NotYamlError:
@@ -85,9 +82,7 @@ def _hiding(base: str, dirs: str) -> str:
 
 
 def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    conf = Conf(config.slurmctld.extra_conf)
-    named = conf["NamespaceType"] or conf["JobContainerType"]
-    file = _FILES.get(named.rpartition("/")[2], "")
+    file = NAMESPACE_FILES.get(Conf(config.slurmctld.extra_conf).plugin(*NAMESPACE), "")
     text = config.slurmctld.config_files.get(file)
     found = None if text is None else _pairs(file, text)
     if found is None:

@@ -170,12 +170,12 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " records of one cluster. Then set controller.external, with its host, or give this one another cluster.name",
             id="new-slurmctld",
         )
-    if config.slurmdbd.hosts and controller.service.type == "ClusterIP":
-        yield at("controller.service.type").info(
-            "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
-            " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
-            id="cluster-ip-outside-slurmdbd",
-        )
+        if controller.service.type == "ClusterIP":
+            yield at("controller.service.type").info(
+                "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
+                " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
+                id="cluster-ip-outside-slurmdbd",
+            )
 
 
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from slinky_iac.conf_lines import conf_lines, includes, numbered
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.node_groups import node_groups
 from slinky_iac.config.slurm.reach import LUA_COMMENT, LUA_NAME
-from slinky_iac.config.slurm.refusals import Conf
+from slinky_iac.config.slurm.refusals import NAMESPACE, Conf
 from slinky_iac.config.stack import StackConfig
 
 _PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
@@ -39,19 +40,19 @@ _LUA_TEXT: Final = re.compile(r"(?<!\[)(\"[^\"\n\\]*\"|'[^'\n\\]*')(?!\])")
 _SUBMITTED: Final = "job_submit.lua"
 _MPI: Final = "mpi.conf"
 """slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""
+UNITS: Final = {"tree": "SwitchName", "block": "BlockName", "ring": "RingName"}
+"""Plugins that read topology.conf, and what names a unit there: without one, slurmctld ends."""
 _NEEDED: Final = (
     ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
     ("CliFilterPlugins", "lua", ("cli_filter.lua",), "every srun, sbatch and salloc fails"),
     ("JobCompType", "lua", ("jobcomp.lua",), "slurmctld ends"),
     ("BurstBufferType", "lua", ("burst_buffer.lua",), "slurmctld ends"),
     ("NodeFeaturesPlugins", "helpers", ("helpers.conf",), "slurmctld ends"),
-    ("TopologyPlugin", "tree", ("topology.conf", "topology.yaml"), "slurmctld ends"),
-    ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
-    ("TopologyPlugin", "ring", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+    *(("TopologyPlugin", each, ("topology.conf", "topology.yaml"), "slurmctld ends") for each in UNITS),
     ("TopologyPlugin", "torus3d", ("topology.yaml",), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
-_OF_SLURMD: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
+NAMESPACE_FILES: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
 """Plugins of NamespaceType that slurmd loads, and the file that each reads, fetched from slurmctld (``init``)."""
 _GATHERED: Final = (
     ("EnergyXCC", "AcctGatherEnergyType", ("xcc",)),
@@ -66,8 +67,6 @@ _GATHERED: Final = (
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
-_UNITS: Final = {"tree": "SwitchName", "block": "BlockName", "ring": "RingName"}
-"""What topology.conf must name for a plugin: without one, slurmctld ends."""
 _FUNCTIONS: Final = {
     "job_submit.lua": ("slurm_job_submit", "slurm_job_modify"),
     "cli_filter.lua": ("slurm_cli_setup_defaults", "slurm_cli_pre_submit", "slurm_cli_post_submit"),
@@ -78,21 +77,6 @@ _NO_SYSTEMD: Final = ("ignoresystemd", "ignoresystemdonfailure")
 """Parameters of cgroup.conf, in lower case, by which slurmd makes its cgroups without systemd."""
 
 
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Lines of a file of Slurm's, each with the number of its first, without comments. One that ends in a backslash goes on
-    with nothing between (``_strip_continuation``)."""
-    first, whole = 1, ""
-    for number, line in enumerate(text.splitlines(), 1):
-        first, whole = (first, whole + line) if whole else (number, line)
-        if whole.rstrip().endswith("\\"):
-            whole = whole.rstrip()[:-1]
-            continue
-        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
-        whole = ""
-    if whole:
-        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
-
-
 def cgroups_hold(config: StackConfig) -> bool:
     """Whether jobs are held by cgroups: Slurm's default, which cgroup.conf may disable."""
     said = {key.lower(): value.lower() for _, key, value in pairs(config.slurmctld.config_files.get("cgroup.conf", ""))}
@@ -101,9 +85,22 @@ def cgroups_hold(config: StackConfig) -> bool:
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, name and value of each parameter of a file of Slurm's."""
-    for number, line in lines_of(text):
-        for found in _PAIR.finditer(line):
-            yield number, found[1], found[2].strip('"')
+    return ((number, key, value) for number, line in numbered(text) for key, value in pairs_of(line))
+
+
+def pairs_of(line: str) -> Iterator[tuple[str, str]]:
+    """Name and value of each parameter of one line."""
+    return ((found[1], found[2].strip('"')) for found in _PAIR.finditer(line))
+
+
+def rows_of(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line's parameters by name, in lower case."""
+    return ((number, {key.lower(): value for key, value in pairs_of(line)}) for number, line in numbered(text))
+
+
+def includes_another(text: str) -> bool:
+    """Whether a file of Slurm's reads another, of which it isn't known what it has."""
+    return any(map(includes, conf_lines(text)))
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -112,9 +109,9 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
         unread: dict[int, str] = {}
-        for line, each in lines_of(text):
+        for line, each in numbered(text):
             rest = _PAIR.sub("", each)
-            if rest.strip() and not rest.lower().startswith("include "):
+            if rest.strip() and not includes(rest):
                 first = _PAIR.match(each)
                 unread[line] = first[1] if first else ""
                 quoted = f'. Where it is one value, write it in quotes: {name_of(first[1])}="…"' if first else ""
@@ -146,7 +143,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _heads(text: str) -> Iterator[tuple[int, str]]:
     """What each line begins with."""
-    for number, line in lines_of(text):
+    for number, line in numbered(text):
         if found := _PAIR.match(line):
             yield number, found[1]
 
@@ -171,8 +168,8 @@ def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
 
 def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     conf, files = Conf(config.slurmctld.extra_conf), config.slurmctld.config_files
-    named = conf["NamespaceType"] or conf["JobContainerType"]
-    file = _OF_SLURMD.get(named.rpartition("/")[2])
+    named = conf[NAMESPACE[0]] or conf[NAMESPACE[1]]
+    file = NAMESPACE_FILES.get(conf.plugin(*NAMESPACE))
     if file and file not in files:
         yield at("controller.configFiles").error(
             f"lacks {file}, which {name_of(named)} of NamespaceType or JobContainerType reads: no slurmd starts without. Add"
@@ -186,7 +183,7 @@ def _gathered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     known = slurm_words.words(config.slurm_release, "acct_gather.conf")
     for line, key, _value in pairs(config.slurmctld.config_files.get("acct_gather.conf", "")):
         rows = [row for row in _GATHERED if key.lower().startswith(row[0].lower())]
-        loaded = any({each.rpartition("/")[2] for each in conf.words(name)}.intersection(p) for _, name, p in rows)
+        loaded = any(conf.plugins(name).intersection(p) for _, name, p in rows)
         if not loaded and key in known and key.lower() != "include":
             named = [f"{name}: {name_of(plugins[0])}" for _, name, plugins in rows[:1]]
             way = "".join(f", or set controller.extraConf.{each}" for each in named)
@@ -201,7 +198,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own, files = config.slurmctld.extra_conf, config.slurmctld.config_files
     conf = Conf(own)
     for parameter, plugin, needed, ends in _NEEDED:
-        named = {word.rpartition("/")[2] for word in conf.words(parameter)}
+        named = conf.plugins(parameter)
         key = next((each for each in own if each.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
             there = files.get(needed[0])
@@ -212,7 +209,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     " the script, not as a local one"
                 )
                 continue
-            inside = [f"{_UNITS[plugin]}="] if plugin in _UNITS else _FUNCTIONS.get(needed[0], ())
+            inside = [f"{UNITS[plugin]}="] if plugin in UNITS else _FUNCTIONS.get(needed[0], ())
             more = f" with {' and '.join(inside)}" if inside else ""
             yield at(f"controller.extraConf.{key}").error(
                 f"has {plugin}, which reads {' or '.join(needed)}{more}: {ends} without. Add it to controller.configFiles"
@@ -221,7 +218,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _lua(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmctld ends over a script that Lua can't load (``slurm_lua_loadscript``). Lua is judged by Lua alone: the trial."""
-    named = {word.rpartition("/")[2] for word in Conf(config.slurmctld.extra_conf).words("JobSubmitPlugins")}
+    named = Conf(config.slurmctld.extra_conf).plugins("JobSubmitPlugins")
     if "lua" in named and _SUBMITTED in config.slurmctld.config_files and not config.controller.trial.enabled:
         yield at(f"controller.configFiles.{_SUBMITTED}").info(
             "is Lua, which slurmctld alone judges, and it ends over a fault: before `pulumi up` run"
@@ -236,7 +233,7 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     if text is None:
         return False
     if file == "topology.conf":
-        return any(key.lower() == _UNITS[plugin].lower() for _, key, _ in pairs(text))
+        return any(key.lower() == UNITS[plugin].lower() for _, key, _ in pairs(text))
     return not _lacking(text, file)
 
 

@@ -68,7 +68,7 @@ def _writable(folder: PurePosixPath, raw: Raw) -> bool:
 def _logs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Files that slurmctld opens when it starts."""
     own = config.slurmctld.extra_conf
-    if not config.slurmctld.pods or not _of_slinky(config.cluster.images.slurmctld):
+    if not _of_slinky(config.cluster.images.slurmctld):
         return
     conf = Conf(own)
     completed = conf["JobCompType"] == "jobcomp/filetxt"
@@ -98,7 +98,7 @@ def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     conf = Conf(own)
     value = conf.exact("ArchiveDir")
     purged = _purged(own)
-    if purged and not value and config.slurmdbd.pods and not _mounted(_ARCHIVE, config.accounting.raw):
+    if purged and not value and not _mounted(_ARCHIVE, config.accounting.raw):
         yield at(f"accounting.extraConf.{purged[0]}").error(
             "archives what slurmdbd purges, and there is no ArchiveDir: the archives are in /tmp of the pod, and go with it,"
             " when the database has their records no more. Set ArchiveDir, and mount a volume there"
@@ -121,7 +121,7 @@ def _unkept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     ending = {each.get("name") for each in listed(raw.pod, "volumes") if _ENDING & each.keys()}
     mounts = [each for each in listed(raw.container, "volumeMounts") if _is_in(place, each)]
     innermost = max(mounts, key=lambda each: len(str(each.get("mountPath"))), default=None)
-    if purged and config.slurmdbd.pods and innermost is not None and innermost.get("name") in ending:
+    if purged and innermost is not None and innermost.get("name") in ending:
         yield at(f"accounting.extraConf.{spelt(own, 'ArchiveDir') or purged[0]}").warning(
             f"archives into {shown(str(place))}, in the volume {name_of(str(innermost['name']))}, which goes with the pod,"
             " and with it the archives, when the database has their records no more. Use a claim (persistentVolumeClaim), or"
@@ -136,7 +136,7 @@ def _archive_script(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
     own, raw = config.slurmdbd.extra_conf, config.accounting.raw
     value = Conf(own).exact("ArchiveScript").partition(" ")[0]
     lacking = _of_slinky(config.cluster.images.slurmdbd) or value.startswith(_CONF)
-    if value.startswith("/") and config.slurmdbd.pods and lacking and not _mounted(PurePosixPath(value), raw):
+    if value.startswith("/") and lacking and not _mounted(PurePosixPath(value), raw):
         yield at(f"accounting.extraConf.{_key(own, 'ArchiveScript')}").error(
             f"is {shown(value)}, which slurmdbd's pod doesn't have: slurmdbd ends over it at its start, and slurmctld waits"
             " for it. Mount it from a volume (accounting.raw.pod.volumes, with defaultMode 0555 for a ConfigMap, and"
@@ -149,7 +149,7 @@ def _database_files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
     """Files by which slurmdbd and its database know each other (``_set_mysql_ssl_opts`` of mysql_common.c)."""
     own, raw, database = config.slurmdbd.extra_conf, config.accounting.raw, config.accounting.database
     key = spelt(own, "StorageParameters")
-    if not key or not config.slurmdbd.pods or (database is not None and database.tls is not None):
+    if not key or (database is not None and database.tls is not None):
         return
     for option in own[key].strip('"').split(","):
         name, _equals, value = option.partition("=")

@@ -62,7 +62,7 @@ def _without_database(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
                 " accounting, or remove it",
                 id="slurm-ignores",
             )
-    if conf["PreemptType"].rpartition("/")[2] == "qos":
+    if conf.plugin("PreemptType") == "qos":
         yield at(_setting(own, "PreemptType")).warning(
             "is preempt/qos, and no QOS is there, as they are slurmdbd's, and accounting.enabled is false: no job is"
             " preempted. Set accounting, or preempt/partition_prio",
@@ -74,7 +74,7 @@ def _basic(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Weights that no plugin reads."""
     own = config.slurmctld.extra_conf
     conf = Conf(own)
-    if conf["PriorityType"].rpartition("/")[2] != "basic":
+    if conf.plugin("PriorityType") != "basic":
         return
     for key in own:
         if key.lower().startswith(_WEIGHT) and conf[key] not in _OF_BASIC:

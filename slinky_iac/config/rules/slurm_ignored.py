@@ -18,11 +18,11 @@ from slinky_iac.config.rules import private_folders as rules_private_folders
 from slinky_iac.config.rules import slurm_idle as rules_slurm_idle
 from slinky_iac.config.rules import slurm_replaced as rules_slurm_replaced
 from slinky_iac.config.rules import slurm_values as rules_slurm_values
-from slinky_iac.config.rules.slurm_files import pairs
+from slinky_iac.config.rules.slurm_files import UNITS, pairs
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.reach import ELSEWHERE
-from slinky_iac.config.slurm.refusals import Conf, spelt
+from slinky_iac.config.slurm.refusals import NAMESPACE, Conf, spelt
 from slinky_iac.config.slurm.times import minutes
 from slinky_iac.config.stack import StackConfig
 
@@ -31,7 +31,7 @@ _LOADED: Final = {
     "cli_filter.lua": ("CliFilterPlugins", ("lua",), "lua"),
     "burst_buffer.lua": ("BurstBufferType", ("lua",), "burst_buffer/lua"),
     "helpers.conf": ("NodeFeaturesPlugins", ("helpers",), "helpers"),
-    "topology.conf": ("TopologyPlugin", ("tree", "block", "ring"), "topology/tree"),
+    "topology.conf": ("TopologyPlugin", tuple(UNITS), "topology/tree"),
     "job_container.conf": ("NamespaceType", ("tmpfs",), "namespace/tmpfs"),
 }
 """Files that a plugin alone reads: the parameter, names of plugins, and the value that loads one."""
@@ -41,12 +41,10 @@ _WHOLE: Final = re.compile(r"\d{1,9}")
 
 def _unloaded(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Files for a plugin that no parameter loads."""
-    if not config.slurmctld.owns_conf:
-        return
     conf = Conf(config.slurmctld.extra_conf)
     for file, (parameter, plugins, value) in _LOADED.items():
-        named = conf.words(parameter) + (conf.words("JobContainerType") if parameter == "NamespaceType" else [])
-        if file in config.slurmctld.config_files and not {each.rpartition("/")[2] for each in named} & set(plugins):
+        named = conf.plugins(*(NAMESPACE if parameter in NAMESPACE else (parameter,)))
+        if file in config.slurmctld.config_files and named.isdisjoint(plugins):
             yield at(f"controller.configFiles.{file}").warning(
                 f"is read by no daemon: {parameter} doesn't name {value}, so what the file says has no effect. Set"
                 f" {parameter}: {value} in controller.extraConf, or remove the file",

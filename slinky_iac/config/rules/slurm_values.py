@@ -148,7 +148,7 @@ def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> It
             " one",
             id=_IGNORES,
         )
-    if conf["SchedulerType"].rpartition("/")[2] == "builtin":
+    if conf.plugin("SchedulerType") == "builtin":
         lost = [each for each in options if each.startswith("bf_") and each not in ("bf_interval", "bf_max_job_test")]
         if lost:
             yield path.warning(

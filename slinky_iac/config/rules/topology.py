@@ -16,7 +16,7 @@ from typing import Any, Final
 from slinky_iac import names, safe_yaml
 from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules.slurm_files import lines_of, pairs
+from slinky_iac.config.rules.slurm_files import UNITS, rows_of
 from slinky_iac.config.rules.yaml_files import unread
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
@@ -32,8 +32,6 @@ _OF_ANY: Final = frozenset({"cluster_default", "topology"})
 """Names of a topology beside the one of its kind."""
 _WITH_NODES: Final = {"tree": ("switches", "switch"), "block": ("blocks", "block"), "ring": ("rings", "ring")}
 """Kinds of topology.yaml: the list of their units, and what names one."""
-_HEADS: Final = {"tree": "switchname", "block": "blockname", "ring": "ringname"}
-"""Plugins that read topology.conf, and what names a unit there."""
 _ENDS: Final = "slurmctld ends over it at its start"
 _STARTS: Final = "At its start slurmctld ends over another"
 _MOST_LEVELS: Final = 16
@@ -124,10 +122,10 @@ def _hosts(config: StackConfig) -> frozenset[str]:
 def _conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """topology.conf, which is read where there is no topology.yaml."""
     files = config.slurmctld.config_files
-    plugin = Conf(config.slurmctld.extra_conf)["TopologyPlugin"].rpartition("/")[2]
-    if _CONF not in files or _YAML in files or plugin not in _HEADS:
+    plugin = Conf(config.slurmctld.extra_conf).plugin("TopologyPlugin")
+    if _CONF not in files or _YAML in files or plugin not in UNITS:
         return
-    rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
+    rows = [row for _, row in rows_of(files[_CONF])]
     where = at(f"controller.configFiles.{_CONF}")
     if plugin == "tree":
         units = [Unit(r["switchname"], r.get("nodes", ""), r.get("switches", "")) for r in rows if "switchname" in r]
@@ -164,16 +162,20 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield path.error(f"{said} (topology.yaml(5))")
 
 
+def _entries(text: str) -> list[Mapping[str, Any]] | None:
+    """What topology.yaml has of topologies; None where it can't be read, which is said of the file."""
+    try:
+        found = safe_yaml.read(text)
+    except safe_yaml.NotYamlError:
+        return None
+    return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, Mapping)]
+
+
 def _unread_plugin(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Where there is topology.yaml slurmctld asks TopologyPlugin no more (``topology_g_init``)."""
     own = config.slurmctld.extra_conf
-    plugin = Conf(own)["TopologyPlugin"].rpartition("/")[2]
-    try:
-        found = safe_yaml.read(config.slurmctld.config_files.get(_YAML, ""))
-    except safe_yaml.NotYamlError:
-        return
-    entries = found if isinstance(found, list) else [found]
-    kinds = {key for each in entries if isinstance(each, Mapping) for key in each} - _OF_ANY
+    plugin = Conf(own).plugin("TopologyPlugin")
+    kinds = {key for each in _entries(config.slurmctld.config_files.get(_YAML, "")) or () for key in each} - _OF_ANY
     if plugin and kinds and plugin not in kinds:
         yield at(f"controller.extraConf.{spelt(own, 'TopologyPlugin')}").warning(
             f"has no effect: topology.yaml is there, which says {', '.join(sorted(map(name_of, kinds)))}, and slurmctld goes"
@@ -254,12 +256,10 @@ def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not config.slurmctld.owns_conf:
         return
     text = config.slurmctld.config_files.get(_YAML)
-    try:
-        found = safe_yaml.read(text) if text is not None else [{"topology": "default"}]
-    except safe_yaml.NotYamlError:
+    entries = [{"topology": "default"}] if text is None else _entries(text)
+    if entries is None:
         return
-    entries = found if isinstance(found, list) else [found]
-    known = {str(each["topology"]) for each in entries if isinstance(each, Mapping) and "topology" in each}
+    known = {str(each["topology"]) for each in entries if "topology" in each}
     lines = {**partition_parameters(config)} | {f"{each.path}.config": each.config for each in config.external.slurmd_hosts}
     for path, parameters in lines.items():
         for key, value in parameters.items():  # a node's has units behind each name: t1:s1,t2:b3
@@ -274,19 +274,13 @@ def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _topologies(config: StackConfig) -> Iterator[tuple[str, list[Unit]]]:
     """The file and the units with nodes of each topology that slurmctld reads."""
     files = config.slurmctld.config_files
-    plugin = Conf(config.slurmctld.extra_conf)["TopologyPlugin"].rpartition("/")[2]
+    plugin = Conf(config.slurmctld.extra_conf).plugin("TopologyPlugin")
     if _YAML in files:
-        try:
-            found = safe_yaml.read(files[_YAML])
-        except safe_yaml.NotYamlError:
-            return
-        for each in found if isinstance(found, list) else [found]:
-            for kind, (word, name) in _WITH_NODES.items():
-                inner = each.get(kind) if isinstance(each, Mapping) else None
-                yield _YAML, _units(inner, word, name)
-    elif _CONF in files and plugin in _HEADS:
-        rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
-        head = _HEADS[plugin]
+        for each in _entries(files[_YAML]) or ():
+            yield from ((_YAML, _units(each.get(kind), word, name)) for kind, (word, name) in _WITH_NODES.items())
+    elif _CONF in files and plugin in UNITS:
+        rows = [row for _, row in rows_of(files[_CONF])]
+        head = UNITS[plugin].lower()
         yield _CONF, [Unit(each[head], each.get("nodes", "")) for each in rows if head in each]
 
 

@@ -138,8 +138,9 @@ SHELLS: Final = ("oci.conf", "burst_buffer.conf", "helpers.conf")
 """Files whose values a shell runs."""
 EXPRESSIONS: Final = ("envexclude", "runtimeenvexclude")
 """Names in these whose value is a regular expression, which nothing runs (oci.conf(5))."""
-SET: Final = r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,59}+)[ \t]{0,9}[=:][ \t]{0,9}(\"[^\"]{0,500}\"|\S{1,500})"
-"""A name and its value, as these files have them; a value in quotes may have blanks."""
+SET: Final = r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,59}+)[ \t\r\v\f]*+[-*+/]?[=:][ \t\r\v\f]*+(\"[^\"]*\"|\S++)"
+"""A name and its value, as these files have them; a value in quotes may have blanks. Source: ``keyvalue_pattern`` of
+parse_config.c, where an operator changes nothing (``+=`` sets)."""
 PATH: Final = r"[\w./%+~-]{1,400}(\[[\d,-]{1,400}\][\w./%+~-]{0,400}){0,4}"
 """One path, or several by numbers in brackets."""
 RELEASES: Final = ("25.11", "26.05")

@@ -33,6 +33,10 @@ def spelt(parameters: Mapping[str, str], name: str) -> str:
     return next((key for key in parameters if key.lower() == name.lower()), "")
 
 
+NAMESPACE: Final = ("NamespaceType", "JobContainerType")
+"""Folders of a job's own: the parameter's name since 25.11 and the one before, whose values the first takes, too."""
+
+
 class Conf:
     """Parameters as slurmctld sees them: names, and most values, without regard to case."""
 
@@ -51,6 +55,14 @@ class Conf:
     def words(self, key: str) -> list[str]:
         """A value's items, by comma."""
         return [word for word in self[key].split(",") if word]
+
+    def plugins(self, *keys: str) -> set[str]:
+        """Plugins that parameters name, without their kind: of ``topology/tree`` it is tree."""
+        return {word.rpartition("/")[2] for key in keys for word in self.words(key)}
+
+    def plugin(self, *keys: str) -> str:
+        """The plugin that the first of these with a value names, likewise."""
+        return next(filter(None, map(self.__getitem__, keys)), "").rpartition("/")[2]
 
     def has(self, key: str, *words: str) -> bool:
         """Whether one of these is among a value's items."""

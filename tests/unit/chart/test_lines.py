@@ -290,3 +290,31 @@ def test_nodes_in_a_partition_s_parameters_are_its_nodes_as_for_slurm(config: st
     assert read.taken.settings["partitions"]["p"] == {"nodesets": ["b", "h[1-2]"], "config": {"MaxTime": "1-0"}}
     assert [note for note in read.notes if "counts, and not `nodesets`" in note]
     assert read.taken.left == []
+
+
+SIGNS = """
+controller:
+  extraConf: |
+    SchedulerParameters=a
+    SchedulerParameters+=bf_window=120,bf_max_job_test=50
+    MinJobAge -= 3
+    NodeName=m-1 CPUs*=4
+    PartitionName+=metal Nodes=m-1 MaxTime/=60
+    a line+=x
+nodesets: {gpu: {replicas: 1, extraConf: "Weight+=5"}}
+"""
+
+
+def test_a_sign_before_the_equals_sign_changes_nothing() -> None:
+    """Slurm reads it and looks at it nowhere, so the value is the parameter's (``keyvalue_pattern``, ``_handle_common``)."""
+    read = found(SIGNS)
+    settings = read.taken.settings
+    conf = {"SchedulerParameters": "bf_window=120,bf_max_job_test=50", "MinJobAge": "3"}
+    assert settings["controller"]["extraConf"] == conf
+    assert settings["external"]["slurmdHosts"] == [{"name": "m-1", "config": {"CPUs": "4"}}]
+    assert settings["partitions"] == {"metal": {"nodesets": ["m-1"], "config": {"MaxTime": "60"}}}
+    assert settings["nodesets"]["gpu"]["extraConf"] == {"Weight": "5"}
+    assert list(dict(read.taken.left)) == ["controller.extraConf (a)"]
+    signs = [note.partition(" sets")[0].rpartition(": ")[2] for note in read.notes if "changes nothing" in note]
+    said = ["CPUs*=", "MaxTime/=", "MinJobAge-=", "PartitionName+=", "SchedulerParameters+=", "Weight+="]
+    assert sorted(signs) == said

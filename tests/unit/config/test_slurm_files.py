@@ -172,3 +172,25 @@ def test_a_plugin_of_namespaces_has_its_file(key: str, file: str, text: str) -> 
     conf = {name: value, "PrologFlags": "Contain"}
     assert [each for each in errors(minimal(controller={"extraConf": conf}), "controller") if file in each]
     assert not errors(minimal(controller={"extraConf": conf, "configFiles": {file: text}}), "controller")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# of May \\\nFoo=1\n", 2),
+        ("CgroupMountpoint=/sys/fs/cgroup\\#\nFoo=1\n", 2),
+        ("IgnoreSystemd=yes \\\n  ConstrainCores=yes # two \\\nFo\\\no=1\n", 3),
+        ("# a page\x0cfeed\nFoo=1\n", 2),
+    ],
+)
+def test_lines_are_those_that_slurm_reads(text: str, line: int) -> None:
+    """``_get_next_line`` of parse_config.c reads every file but plugstack.conf."""
+    (one,) = (each for each in said("cgroup.conf", text) if "Foo" in each)
+    assert f"on line {line}," in one
+
+
+def test_an_include_has_any_blank_behind_it() -> None:
+    """What the other file has isn't known here."""
+    conf = "NamespaceType=namespace/tmpfs"
+    assert [each for each in said("job_container.conf", "AutoBasePath=true\n", conf) if "has no BasePath" in each]
+    assert not [each for each in said("job_container.conf", "Include\tx.conf\n", conf) if "has no BasePath" in each]

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.config.findings import acknowledged
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import ConfigError
 from slinky_iac.preflight.check import Check, Run, Verdict
 from slinky_iac.preflight.compare import checks, judged
 from slinky_iac.preflight.facts import Facts, PodFacts, Tried
+from slinky_iac.preflight.preview import findings
 from tests.made.slurm import cluster
 from tests.unit.preflight.made import CTL, DBD, FACTS, POD, stack
 
@@ -138,3 +141,42 @@ def test_without_an_outside_slurmdbd_or_an_answer_nothing_is_said_of_the_host() 
     assert rows(inside(accounting={"enabled": False, "external": None}), seen("10.0.0.9")) == []
     assert rows(inside(), unmade(clusters=None)) == [], "the check of slurmdbd says that it wasn't asked"
     assert rows(inside(), unmade("10.0.0.9", 0)) == rows(stack(), seen(clusters=())) == []
+
+
+PROXY = "preflight.registered-host@dbd.example.org"
+
+
+def by_proxy(key: str = PROXY, **over: Any) -> StackConfig:
+    return inside(acknowledged={key: "a TCP proxy on slurmdbd's host leads there"}, **over)
+
+
+@pytest.mark.parametrize("host", [DBD.host, "10.0.0.2", "127.0.0.1"])
+def test_a_proxy_on_slurmdbds_host_is_acknowledged_for_that_host(host: str) -> None:
+    """slurmdbd sees the proxy's host, and no answer tells this stack's slurmctld behind it from one there."""
+    check = told("registered-host", inside(), seen(host))
+    assert f"{PROXY}: WHY" in check.change
+    accepted = told("registered-host", by_proxy(), seen(host))
+    assert (accepted.verdict, accepted.reason) == (WARNING, "a TCP proxy on slurmdbd's host leads there")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [unmade("10.0.0.2"), seen("10.0.0.2", 7817), seen("10.0.0.5")],
+    ids=["not made yet", "another port", "elsewhere"],
+)
+def test_what_no_proxy_on_that_host_explains_stays_a_problem(facts: Facts) -> None:
+    check = told("registered-host", by_proxy(), facts)
+    assert (check.verdict, check.reason) == (PROBLEM, "")
+
+
+def test_the_whole_check_is_acknowledged_by_nothing() -> None:
+    """A second slurmctld elsewhere would be, too."""
+    with pytest.raises(ConfigError, match="acknowledged for one"):
+        by_proxy("preflight.registered-host")
+
+
+def test_a_preview_takes_the_same_acknowledgement() -> None:
+    quick = judged(Run.PREVIEW, inside(), Facts(here=FACTS.here, slurm=seen("10.0.0.2").slurm))
+    (finding,) = (each for each in findings(quick) if each.id == "preflight.registered-host")
+    assert f"{finding.id}@{finding.path}" == PROXY
+    assert [each.reason for each in acknowledged([finding], by_proxy().acknowledged)] != [""]

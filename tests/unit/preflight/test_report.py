@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,8 @@ def test_json_holds_every_check_whole() -> None:
             "change": "Add",
             "paste": [LINE],
             "at": "in slurm.conf",
+            "of": "",
+            "reason": "",
         }
     ]
 
@@ -80,3 +83,11 @@ def test_only_problems_fail_and_warnings_where_that_is_asked_for() -> None:
     assert [exit_code(unsure, strict=False), exit_code(unsure, strict=True)] == [0, 0]
     assert [exit_code(warned, strict=False), exit_code(warned, strict=True)] == [0, 6]
     assert exit_code((*warned, BAD), strict=False) == 6
+
+
+def test_what_is_acknowledged_is_shown_with_its_reason_and_fails_nothing() -> None:
+    found = (replace(check(Verdict.WARNING, "a", "b", "c", "it is so", "Change", "line"), reason="by a proxy"),)
+    assert exit_code(found, strict=True) == 0
+    text = as_text("lab", found)
+    assert "Acknowledged: by a proxy" in text
+    assert "Change" not in text

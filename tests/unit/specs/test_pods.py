@@ -9,6 +9,7 @@ import pytest
 
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import ConfigError
 from slinky_iac.specs.pods import pod_of, resources
 from slinky_iac.specs.refused import pod_faults, refused
 from tests.clusters import MUNGE, STACKS, stack_sections
@@ -136,3 +137,28 @@ def test_a_variable_comes_after_those_of_ours_that_it_names(version: str) -> Non
     assert found.index("SITE") < found.index("POD_CPUS") < found.index("THREADS")
     kept = names_of(config_of(version, nodesets={"gpu": {**over, "env": {"B": "$(A)", "A": "x"}}}))
     assert kept.index("B") < kept.index("A") < kept.index("POD_CPUS"), "no pod gets another template for its other variables"
+
+
+@pytest.mark.parametrize(
+    ("version", "own", "other"),
+    [
+        ("1.1.2", "POD_TOPOLOGY", "SLINKY_TOPOLOGY"),
+        ("1.2.1", "POD_TOPOLOGY", "SLINKY_TOPOLOGY"),
+        ("1.3.0", "SLINKY_TOPOLOGY", "POD_TOPOLOGY"),
+    ],
+)
+def test_the_variable_of_a_pods_place_is_that_of_the_release(version: str, own: str, other: str) -> None:
+    """1.3 calls it otherwise (``workerContainer`` of worker_app.go)."""
+    over = {"resources": {"cpus": 4}, "env": {"PLACE": f"$({own})", "OTHER": f"$({other})"}}
+    found = names_of(config_of(version, nodesets={"gpu": over}))
+    assert own in found
+    assert other not in found
+    assert found.index("OTHER") < found.index("POD_CPUS") < found.index("PLACE")
+
+    for path, setting in (
+        (f"nodesets.gpu.env.{own}", {"env": {own: "x"}}),
+        ("nodesets.gpu.raw.container.env", {"raw": {"container": {"env": [{"name": own, "value": "x"}]}}}),
+    ):
+        with pytest.raises(ConfigError, match=f"{path}: .*set already"):
+            config_of(version, nodesets={"gpu": setting})
+    assert other in names_of(config_of(version, nodesets={"gpu": {"env": {other: "x"}}}))
