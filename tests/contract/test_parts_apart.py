@@ -29,7 +29,7 @@ LOOKS_IN = {
         "slinky_iac/commands/token.py",
         "slinky_iac/config/files.py",
     },
-    "monitoring": {"slinky_iac/commands/monitoring.py"},
+    "monitoring": set(),
     "munge": {"components/munge_clients.py"},
     "node_table": {
         "components/node_table.py",
