@@ -75,6 +75,20 @@ class Kinds:
 
 
 @dataclass(frozen=True)
+class OwnGate:
+    """A gate that a part asks for: a resource whose provider is this program's."""
+
+    kind: str
+    """Its class in components/own_gates.py."""
+    name: str
+    """Its name in the stack's output, which is called like the part."""
+    logical: str
+    """Its resource's name, below that of the cluster."""
+    props: Mapping[str, Any]
+    """What it is told, besides what all gates of a stack are."""
+
+
+@dataclass(frozen=True)
 class Guard:
     """A part whose objects keep others from an act: once they are gone or changed, nothing else would show it. `status`,
     `drift` and metrics compare them with what the stack has made, and say this."""
@@ -118,6 +132,9 @@ class Part:
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     """Parameters that an outside slurm.conf must have because of it."""
 
+    providers: ClassVar[Mapping[str, str]] = {}
+    """Classes of the providers of its own resources, by the end of these resources' types: states have these names."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
@@ -133,6 +150,27 @@ class Part:
 
     def behind(self, config: StackConfig, daemon: names.Part) -> Iterable[Object]:  # noqa: ARG002
         """Custom resources that need a daemon: made after it."""
+        return ()
+
+    def texts(self, config: StackConfig) -> Mapping[str, str]:  # noqa: ARG002
+        """Texts that are read before anything is made, for :meth:`gates`. Raises :class:`slinky_iac.errors.ConfigError`
+        with all that can't be read or used."""
+        return {}
+
+    def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterable[OwnGate]:  # noqa: ARG002
+        """Gates after all daemons and nodes; so a destroy ends them first."""
+        return ()
+
+    def environments(self, config: StackConfig) -> Iterable[tuple[str, Mapping[str, str]]]:  # noqa: ARG002
+        """Environments of jobs that its settings give, by these settings."""
+        return ()
+
+    def job_scripts(self, config: StackConfig) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Scripts that nodes run as jobs, by the settings that have them."""
+        return ()
+
+    def unknown_number(self, config: StackConfig, nodeset: str) -> Iterable[Finding]:  # noqa: ARG002
+        """Errors of settings that decide by the number of a NodeSet's nodes, where a program has an Output there."""
         return ()
 
     def written_secrets(self, config: StackConfig) -> Iterable[tuple[str, str | None]]:  # noqa: ARG002

@@ -69,6 +69,15 @@ def behind(config: StackConfig, daemon: names.Part) -> tuple[Object, ...]:
     return tuple(each for part in PARTS for each in part.behind(config, daemon))
 
 
+def texts(config: StackConfig) -> dict[str, Mapping[str, str]]:
+    """By part, texts that are read before anything is made. Raises :class:`slinky_iac.errors.ConfigError`."""
+    return {part.name: part.texts(config) for part in parts_of(config)}
+
+
+PROVIDERS: Final[Mapping[str, str]] = {kind: each for part in PARTS for kind, each in part.providers.items()}
+"""Classes of the providers of parts' own resources, by the end of these resources' types."""
+
+
 def inside_conf(config: ClusterConfig) -> dict[str, str]:
     """Parameters that slurm.conf and slurmdbd.conf in Kubernetes need of parts."""
     return {key: value for part in PARTS for key, value in part.inside_conf(config).items()}

@@ -184,7 +184,7 @@ _PARTS = {
         "external_keys keys kube names parts parts.writers releases slurmrest text"
     ),
     "commands.verify_state": (
-        "cluster cluster_access commands.output commands.stack_config config drain engine errors keys names text"
+        "cluster cluster_access commands.output commands.stack_config config drain engine errors keys names parts text"
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "

@@ -23,12 +23,7 @@ LISTS = (REGISTRY, "slinky_iac/parts/writers.py")
 LOOKS_IN = {
     "autoscale": set[str](),
     "fence": set[str](),
-    "jobs": {
-        "components/hybrid_cluster.py",
-        "components/slurm_job.py",
-        "slinky_iac/commands/token.py",
-        "slinky_iac/config/files.py",
-    },
+    "jobs": set(),
     "monitoring": set(),
     "munge": {"components/munge_clients.py"},
     "node_table": {
@@ -45,8 +40,8 @@ LOOKS_IN = {
 }
 """Who imports more of a part than its settings, besides the registry: its own command, its component, and what isn't asked
 by the interface yet. A line that goes is progress; one that comes needs a method of the interface instead."""
-DELETED = ("autoscale", "fence", "monitoring")
-"""Parts that nothing else looks into, but for a command."""
+DELETED = ("autoscale", "fence", "jobs", "monitoring")
+"""Parts that nothing else looks into."""
 STACK = "slurmdbd-outside"
 
 
