@@ -67,7 +67,6 @@ CLASSES_BY_KIND: Final = {
     "ClusterIdentity": "slinky_iac.identity.IdentityProvider",
     "ControllerGate": "slinky_iac.drain.conf_gates.ControllerGateProvider",
     "ExternalKey": "slinky_iac.external_keys.ExternalKeyProvider",
-    "NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider",
     "NodeSetScale": "slinky_iac.drain.gates.NodeSetScaleProvider",
     "OutsideHosts": "slinky_iac.drain.gates.OutsideHostsProvider",
     "QueueGate": "slinky_iac.drain.conf_gates.QueueGateProvider",

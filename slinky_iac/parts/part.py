@@ -75,6 +75,17 @@ class Kinds:
 
 
 @dataclass(frozen=True)
+class OutsideFile:
+    """A file that an outside slurmctld needs beside its slurm.conf. An admin's own file of this name stays."""
+
+    name: str
+    text: str
+    check: str
+    """Function of the hand-off's check.sh that says what the file lacks, of its path and ``entries``."""
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class OwnGate:
     """A gate that a part asks for: a resource whose provider is this program's."""
 
@@ -139,6 +150,18 @@ class Part:
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
     """What names of volumes begin with by which it finds its own in a pod."""
+
+    def applied(self, config: StackConfig) -> StackConfig:
+        """The configuration with what the part's section means for other sections, before anything is asked of it."""
+        return config
+
+    def outputs(self, config: StackConfig) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Outputs of a program that the settings alone say."""
+        return ()
+
+    def outside_files(self, config: StackConfig) -> Iterable[OutsideFile]:  # noqa: ARG002
+        """Files that an outside slurmctld needs of it."""
+        return ()
 
     def objects(self, config: StackConfig, document: Document) -> Iterable[Object]:  # noqa: ARG002
         """The Kubernetes objects that it makes, in their order."""
@@ -238,6 +261,10 @@ class Part:
 
     def checks(self) -> tuple[Expect, ...]:
         """Its rows of `slinky preflight`."""
+        return ()
+
+    def last_checks(self) -> tuple[Expect, ...]:
+        """Further ones, which stand behind those of pods."""
         return ()
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002

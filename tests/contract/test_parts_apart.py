@@ -26,15 +26,7 @@ LOOKS_IN = {
     "jobs": set(),
     "monitoring": set(),
     "munge": {"components/munge_clients.py"},
-    "node_table": {
-        "components/node_table.py",
-        "components/joining.py",
-        "slinky_iac/commands/drift/labels.py",
-        "slinky_iac/commands/handoff/role_sheets.py",
-        "slinky_iac/commands/rights/table.py",
-        "slinky_iac/config/reading/load.py",
-        "slinky_iac/preflight/check_lines.py",
-    },
+    "node_table": {"components/node_table.py"},
     "slurmrestd": {"components/rest_api.py"},
     "tokens": {"slinky_iac/commands/init/stack.py"},
 }
