@@ -15,16 +15,15 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac.addresses import listed
 from slinky_iac.blueprint import objects
-from slinky_iac.config.files import read_ca, scripts_of
+from slinky_iac.config.files import read_ca
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reading.engine import StackRefused, StackSettings
 from slinky_iac.config.rules.sections import require_sound
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM
-from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.part import Document
-from slinky_iac.parts.registry import behind, parts_of
+from slinky_iac.parts.registry import behind, parts_of, texts
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.refused import unmakeable
 from slinky_iac.specs.shared import namespace_labels
@@ -51,11 +50,11 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
+from .own_gates import own_gate
 from .part_objects import PartObjects, PartObjectsArgs
 from .resources import HIDDEN, child, custom_resource, namespace, register_object
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
-from .slurm_job import SlurmJob, job_props
 from .trial import Trial, require_taken
 from .watched import watched
 from .ways import way_of
@@ -132,7 +131,7 @@ class HybridCluster(Joinable):
         require_alone(name)
         super().__init__("HybridCluster", name, config, opts)
         self.config, self.filled, self._numbers = config, args.filled, args.numbers
-        scripts, authority = _read(config)
+        read, authority = _read(config)
         self.judged, self.sections = settings.findings, settings.sections
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
@@ -145,7 +144,7 @@ class HybridCluster(Joinable):
         if not config.auth.makes_daemons:
             self._clients_only(name, settings)
         else:
-            self._all(name, args, scripts, authority, identity)
+            self._all(name, args, read, authority, identity)
         self._of_nodesets()
         self.client_pods = by_name({n: c.pod for n, c in self.client_components.items()})
         for attribute in EXPORTS.values():
@@ -164,7 +163,7 @@ class HybridCluster(Joinable):
         self,
         name: str,
         args: HybridClusterArgs,
-        scripts: Mapping[str, str],
+        read: Mapping[str, Mapping[str, str]],
         authority: str | None,
         identity: ClusterIdentity,
     ) -> None:
@@ -205,7 +204,7 @@ class HybridCluster(Joinable):
             table = NodeTable(f"{name}-nodes", rows, self._child(identity))
         Removals(f"{name}-removals", self._late_props(removal_props, "stands"), child(self, identity))
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
-        self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
+        self._gates(name, config, read, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
         for each in behind(config, "slurmrestd"):
             custom_resource(config, each, self._child(*first))
@@ -306,19 +305,21 @@ class HybridCluster(Joinable):
         """Props of slurmctld's gate. Of what depends on NodeSets, with those that join."""
         return self._late_props(controller_props, "partitions", "nodesets", "onEachNode")
 
-    def _jobs(
-        self, name: str, config: StackConfig, scripts: Mapping[str, str], after: tuple[pulumi.Resource | None, ...]
+    def _gates(
+        self,
+        name: str,
+        config: StackConfig,
+        read: Mapping[str, Mapping[str, str]],
+        after: tuple[pulumi.Resource | None, ...],
     ) -> None:
-        """Jobs of the stack, after all that runs them; so a destroy ends them first."""
-        smoke = smoke_jobs(config)
-        made = {f"job-{job}": job_props(config, job, settings, scripts[job]) for job, settings in config.jobs.items()}
-        made |= {job: job_props(config, job, each, scripts_of({job: each})[job], row=True) for job, each in smoke.items()}
-        run = {
-            props["job"]: SlurmJob(f"{name}-{job}", props, self._after_nodesets(*after)).result
-            for job, props in made.items()
-        }
-        if run:
-            pulumi.export("jobs", by_name(run))
+        """The parts' own gates, after all daemons and nodes; so a destroy ends them first."""
+        for part in parts_of(config):
+            run = {
+                gate.name: own_gate(name, config, gate, self._after_nodesets(*after))
+                for gate in part.gates(config, read[part.name])
+            }
+            if run:
+                pulumi.export(part.name, by_name(run))
 
     def _clients(self, name: str, config: StackConfig, key: pulumi.Output[str] | None, *after: pulumi.Resource) -> None:
         for each, settings in config.clients.items():
@@ -349,13 +350,13 @@ EXPORTS: Final[Mapping[str, str]] = {to_camel(each): each for each in inspect.ge
 """Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
-def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
-    """Jobs' scripts, and the certificate of the directory. Before anything is made: what can't be read, and what this
+def _read(config: StackConfig) -> tuple[Mapping[str, Mapping[str, str]], str | None]:
+    """Texts of parts, and the certificate of the directory. Before anything is made: what can't be read, and what this
     release of the operator would drop, or Kubernetes refuse, is an error."""
     sssd = config.identity.sssd if config.auth.makes_daemons else None
     try:
         require_sound(unmakeable(config))
-        return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
+        return texts(config), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None
 

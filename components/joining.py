@@ -15,7 +15,7 @@ import pulumi
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.parts.node_table.topology import outside_text
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .connection import Component
@@ -90,8 +90,8 @@ class Joinable(Component):
         self.is_exported = True
         for output, attribute in self.exports().items():
             pulumi.export(output, getattr(self, attribute))
-        if topology := outside_text(self.config):
-            pulumi.export("outsideTopology", topology)
+        for output, text in (each for part in PARTS for each in part.outputs(self.config)):
+            pulumi.export(output, text)
 
     def _of_nodesets(self) -> None:
         self.nodesets = by_name({n: c.replicas for n, c in self.nodeset_components.items()})

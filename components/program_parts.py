@@ -24,6 +24,7 @@ from slinky_iac.config.stack import KEY_FIELDS, SECRET_KEYS, ClusterConfig, Stac
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
 from slinky_iac.ownership import lost
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.preflight import notices
 from slinky_iac.specs.refused import unmakeable
 from slinky_iac.specs.workers import nodeset_spec
@@ -323,17 +324,10 @@ def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
 
 def _must_be_known(config: StackConfig, found: Given) -> list[Finding]:
     """Errors of Outputs that decide, with another setting, what is made: names of Secrets that the cluster makes, numbers of
-    nodes by which partitions run smoke jobs."""
+    nodes by which parts make something."""
     ours = {} if config.keys.of_others else {path: key.the for path, key in KEY_FIELDS.items()}
-    smoke = config.smoke.enabled and not config.smoke.partitions
-    unnamed = [
-        at("smoke.partitions").error(
-            f"is needed where an Output gives a number of nodes (nodesets.{name}.replicas): which partitions have nodes"
-            " isn't known. Name those that are to run a job"
-        )
-        for name in found.numbers
-    ]
-    return (unnamed if smoke else []) + [
+    unnamed = [each for name in found.numbers for part in PARTS for each in part.unknown_number(config, name)]
+    return unnamed + [
         at(f"{path}.secret").error(
             f"can't be an Output with keys.source: {config.keys.source}, since the cluster makes the Secret of {key}: give"
             " its name as a text, or set keys.source: existing"

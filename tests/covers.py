@@ -37,11 +37,11 @@ def covered(module: Path) -> tuple[Path, ...]:
         found |= _closure(list(map(Path, PROGRAM)))
         text = "".join(_text(file) for file in sorted(found) if file.parts[0] == "tests")
         named = [
-            each.module
+            each.dotted
             for name, each in COMMANDS.items()
             if each.module and (f'"{name}"' in text or f"slinky_iac {name}" in text)
         ]
-        found |= _closure([file for name in named for file in _files(f"slinky_iac.commands.{name}")])
+        found |= _closure([file for name in named for file in _files(name)])
     return tuple(sorted(found))
 
 

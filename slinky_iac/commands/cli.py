@@ -91,7 +91,7 @@ class _Parser(argparse.ArgumentParser):
 
 def command(name: str) -> Carried:
     """The command of that name."""
-    return cast("Carried", import_module(f"slinky_iac.commands.{COMMANDS[name].module}"))
+    return cast("Carried", import_module(COMMANDS[name].dotted))
 
 
 def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -25,7 +25,14 @@ class Command:
     text: str
     """What it is for."""
     module: str = ""
-    """Its module below ``slinky_iac.commands``; empty: the command line itself carries it out."""
+    """Its module; empty: the command line itself carries it out."""
+    folder: str = "commands"
+    """Where its module is; a part's own command is in the part's folder."""
+
+    @property
+    def dotted(self) -> str:
+        """Its module's whole name."""
+        return f"slinky_iac.{self.folder}.{self.module}"
 
 
 COMMANDS: Final = {
@@ -91,7 +98,10 @@ COMMANDS: Final = {
         "diagram.cli",
     ),
     "monitoring": Command(
-        "Set up", "print the alert rules or the dashboard, for a Prometheus or Grafana that takes files", "monitoring"
+        "Set up",
+        "print the alert rules or the dashboard, for a Prometheus or Grafana that takes files",
+        "command",
+        "parts.monitoring",
     ),
     "policies": Command(
         "Set up", "write the policy pack into a folder, and accept what a review shows; offline", "policies"

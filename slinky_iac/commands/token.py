@@ -18,7 +18,6 @@ from slinky_iac.commands.stack_config import configured
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError, SlurmrestError
-from slinky_iac.parts.jobs.rules import forbidden_users
 from slinky_iac.slurmrest.auth import SigningKey, user_token
 from slinky_iac.slurmrest.level import ADMIN
 
@@ -58,7 +57,7 @@ def require_allowed(config: StackConfig, user: str, lifespan: int) -> None:
         raise ValueError(f"{refused}. {NEXT}")
     if _USER.fullmatch(user) is None:
         raise ValueError(f"--user: a user's name is letters, digits, '_', '-' and '.', at most 32 characters. {NEXT}")
-    if user in forbidden_users(config):
+    if user in config.in_control:
         raise ValueError(
             f"--user: {user} rules the cluster, and a token that has leaked can't be taken back. Name an ordinary"
             f" user. {NEXT}"

@@ -35,6 +35,7 @@ from slinky_iac.drain.settings import REACH, REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import SIGNING
+from slinky_iac.parts.registry import PROVIDERS
 from slinky_iac.text import plain
 
 Json = Mapping[str, Any]
@@ -66,14 +67,12 @@ CLASSES_BY_KIND: Final = {
     "ClusterIdentity": "slinky_iac.identity.IdentityProvider",
     "ControllerGate": "slinky_iac.drain.conf_gates.ControllerGateProvider",
     "ExternalKey": "slinky_iac.external_keys.ExternalKeyProvider",
-    "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
-    "NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider",
     "NodeSetScale": "slinky_iac.drain.gates.NodeSetScaleProvider",
     "OutsideHosts": "slinky_iac.drain.gates.OutsideHostsProvider",
     "QueueGate": "slinky_iac.drain.conf_gates.QueueGateProvider",
     "Removals": "slinky_iac.drain.gates.RemovalsProvider",
     "SessionsGate": "slinky_iac.drain.gates.SessionsProvider",
-    "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+    **PROVIDERS,
 }
 """The class of each of this program's own resources, by the end of their type: another one's would do something else. The
 policies' made.json has the same, from whole programs; it isn't read here, since a checkout may have no policies."""

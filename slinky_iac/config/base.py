@@ -46,6 +46,8 @@ class Section(BaseModel):
     """Its settings that an Output of a program can give, and what each is taken for: a kind of :mod:`.outputs`."""
     takes_none: ClassVar[Mapping[str, str]] = {}
     """Its settings that take none, each with the reason of :mod:`.outputs`."""
+    elsewhere: ClassVar[frozenset[str]] = frozenset()
+    """Its settings with a path of another machine."""
 
     def __deepcopy__(self, _memo: object = None) -> Self:
         """The section itself, for it is frozen: pydantic copies a default that has a mapping in it for every reading."""

@@ -251,6 +251,11 @@ class StackConfig(ClusterConfig):
     the message has the id with its setting: `slurm-runs@controller.extraConf.MailProg`. A preview no longer
     warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
 
+    @property
+    def in_control(self) -> frozenset[str]:
+        """Users in whose name nobody gets a token or a job: who is one of them rules the cluster."""
+        return frozenset({"root", names.SLURM_USER, self.slurmrest.user})
+
     def drain_of(self, nodeset: str) -> Drain:
         """Drain settings that hold for the NodeSet of that name."""
         return self.drain_for(self.nodesets[nodeset])

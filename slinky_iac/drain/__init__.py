@@ -7,8 +7,8 @@ service) ‚Üê ``status`` (whose drains there are), ``plan`` (what will be done) ‚
 ``conf_steps`` (the next step).
 
 With connections: ``driver`` (the one loop), ``observe`` (answers to views, and slurmdbd's word), ``session`` (steps to
-calls), ``scale``, ``scaler``, ``conf_run``, ``conf_back``, ``sessions``, ``maintenance`` (what is brought about),
-``preview``, ``removals``, ``gates``, ``conf_gates``.
+calls), ``own_writers`` (what a part answers that writes a number too), ``scale``, ``conf_run``, ``conf_back``, ``sessions``,
+``maintenance`` (what is brought about), ``preview``, ``removals``, ``gates``, ``conf_gates``.
 
 ``gates`` and ``conf_gates`` are two modules because users' states name them.
 """

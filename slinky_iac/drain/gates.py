@@ -62,8 +62,9 @@ class NodeSetScaleProvider(ClusterGate):
     def planned(self, olds: Props, news: Props) -> CheckResult:
         """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview."""
         from slinky_iac.drain import preview
+        from slinky_iac.parts import writers
 
-        news = preview.with_leaving(olds, news)
+        news = writers.inputs(olds, news)
         return checked(olds, news, sound, preview.nodeset_scale, "replicas")
 
     def create(self, props: Props) -> CreateResult:

@@ -28,14 +28,12 @@ from slinky_iac.drain.observe import PREVIEW_S, conf_look
 from slinky_iac.drain.plan import Seen, frozen, plan_scale_in, unknown_plan, waited_for
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
-from slinky_iac.drain.scaler import in_words as demand_in_words
-from slinky_iac.drain.scaler import today
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings
+from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.written_plan import SCHEMA, Plan, Raises
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
-from slinky_iac.kube.scalers import writers
+from slinky_iac.parts import writers
 
 Opened = Callable[..., AbstractContextManager[Session]]
 
@@ -62,7 +60,7 @@ def _budget(*, first: bool) -> tuple[float, int]:
 
 
 def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], seen: Observation) -> Seen:
-    """The same from a look; the session is open, since the autoscaler is asked about too."""
+    """The same from a look; the session is open, since other writers of the number are asked about too."""
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(due=why)
@@ -85,39 +83,7 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
     else:
         found = _without_drain(settings, seen, seen.nodeset.spec.replicas)
         _tell_names_in_use(session, settings, seen)
-    return _with_rollout(settings, seen, olds, _with_autoscaler(session, settings, seen, found))
-
-
-def with_leaving(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-    """The engine deletes an autoscaler only after the gate has taken the number over, so the gate has to pause it."""
-    former = olds.get("autoscaler")
-    return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news
-
-
-def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
-    """The same, after today's demand was told; a pause that a killed run has left is a reason to run."""
-    if settings.leaving:
-        session.report(
-            f"the autoscaler {settings.leaving} is removed: it is paused first, and then the stack sets the number,"
-            f" {settings.replicas}",
-            keep=True,
-        )
-    if not settings.autoscaler:
-        return found
-    for text, warns in demand_in_words(today(seen, settings), settings):
-        session.report(text, severity="warning" if warns else "info", keep=True)
-    try:
-        scaler = session.scaler(settings)
-        others = writers(session.kube, settings.reach.namespace, settings.resource, settings.autoscaler)
-    except SlinkyError as error:
-        session.report(f"it is unknown whether the autoscaler is paused: {error}", severity="warning")
-        return found
-    if others:
-        also = f"{', '.join(others)} also writes the number of {settings.resource}"
-        session.report(f"{also}: two autoscalers undo each other. Remove one", severity="warning", keep=True)
-    if scaler is None or not scaler.is_ours(settings.owner):
-        return found
-    return found.because("the autoscaler is paused by an earlier run, which did not end")
+    return _with_rollout(settings, seen, olds, writers.previewed(session, settings, seen, found))
 
 
 def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], found: Seen) -> Seen:

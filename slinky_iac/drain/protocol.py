@@ -316,23 +316,6 @@ class DeletePods(Step):
 
 
 @dataclass(frozen=True)
-class PauseScaler(Step):
-    """Let KEDA scale nothing, with our mark, if the ScaledObject is still the one of this look."""
-
-    doing = "pausing the autoscaler"
-    mark: str
-
-
-@dataclass(frozen=True)
-class ResumeScaler(Step):
-    """Take our pause back and write the maximum, in one patch, if the ScaledObject is still the one of this look."""
-
-    doing = "giving the autoscaler back"
-    max_replicas: int | None
-    """None: it stays as it is."""
-
-
-@dataclass(frozen=True)
 class Wait(Step):
     """Nothing to do but look again."""
 

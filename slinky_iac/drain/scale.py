@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.drain import conf_run, protocol, scaler
+from slinky_iac.drain import conf_run, protocol
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.daemons import SetSelection, asked, going, names_coming
 from slinky_iac.drain.driver import Task, drive
@@ -21,7 +21,6 @@ from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
-from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
@@ -30,6 +29,7 @@ from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, Slin
 from slinky_iac.kube.machines import names_of_others
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.selection import selection_of
+from slinky_iac.parts import writers
 from slinky_iac.selection import Selection, Selects
 from slinky_iac.slurmrest.concurrent_calls import several
 from slinky_iac.text import counted
@@ -263,7 +263,7 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
     if settings.selection is not None:
         drive(ScaleTask(session, settings, _select_goal(session, settings, state, settings.selection), met))
         return met
-    with standing_still(session, settings, state.spec.replicas) as still:
+    with writers.standing_still(session, settings, state.spec.replicas) as still:
         state = session.nodeset(settings.resource) or state  # the autoscaler may have written it until then
         drive(ScaleTask(session, settings, _scale_goal(session, settings, state, first=first, still=still), met))
     return met
@@ -327,7 +327,7 @@ def tear_down(session: Session, settings: GateSettings) -> Met | None:
         )
         return None
     if state is not None:
-        stop_for_removal(session, settings)
+        writers.stop_for_removal(session, settings)
         goal = _goal(session, settings, state.spec.replicas, 0, "NodeSet is removed", teardown=True)
         drive(ScaleTask(session, settings, goal, met))
     return met
@@ -365,7 +365,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
     task = UndoTask(session, settings)
     for text in unreturnable(drive(task), settings.owner):
         session.report(f"our drain stays: {text}", severity="warning", keep=True)
-    return task.taken + scaler.give_back(session, settings)
+    return task.taken + writers.give_back(session, settings)
 
 
 def await_members(session: Session, settings: GateSettings) -> Observation:

@@ -24,15 +24,12 @@ from slinky_iac.drain.marks import Changes, changes
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Observation, Replaced
 from slinky_iac.drain.requester import actor
-from slinky_iac.drain.scaler_steps import ScalerView, pausable
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.engine import plugin_process
 from slinky_iac.engine.plugin_process import Report, engine_report
 from slinky_iac.errors import DrainBlocked, KubeConflict, KubeNotFound, SlurmrestRefused
-from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
-from slinky_iac.kube.scalers import ScaledObject
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.concurrent_calls import several
@@ -65,7 +62,6 @@ class Session(Connection):
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._seen: Observation | None = None
         self._pods: dict[str, Pod] = {}
-        self._scaler: ScaledObject | None = None
         self._begun = False
         self._answers: Answers | None = None
         self._told: set[str] = set()
@@ -156,8 +152,6 @@ class Session(Connection):
                 self._annotate(changes(pods))
             case protocol.SetReplicas() | SetSelection() | protocol.DeleteNodeSet() | protocol.RevokePermit():
                 self._write(step)
-            case protocol.PauseScaler() | protocol.ResumeScaler():
-                self._write_scaler(step)
             case protocol.DeletePods(pods):
                 self._replace(pods)
             case _:
@@ -194,33 +188,6 @@ class Session(Connection):
                 f" (`scontrol delete nodename={record}`, then its pod)"
             )
         return set(naming)
-
-    def scaler(self, settings: GateSettings) -> ScalerView | None:
-        """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
-        raise."""
-        self._scaler = None
-        if not (name := pausable(settings)):
-            return None
-        try:
-            found = scalers.scaled_object(self.kube, self.reach.namespace, name)
-        except KubeNotFound:
-            return None
-        self._scaler = found
-        left = scalers.autoscalers(self.kube, self.reach.namespace, settings.resource)
-        return ScalerView(
-            paused=found.paused,
-            mark=found.metadata.annotations.get(names.ANNOTATION_PAUSED_BY, ""),
-            stopped=found.status.says("Paused") is not None and not left,
-            max_replicas=found.spec.max_replica_count,
-        )
-
-    def _write_scaler(self, step: protocol.PauseScaler | protocol.ResumeScaler) -> None:
-        state = self._scaler
-        if state is None:
-            raise AssertionError("a ScaledObject is written only after a look at it")
-        mark, max_replicas = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.max_replicas)
-        wanted = {scalers.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
-        scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
 
     def _write(self, step: Writes) -> None:
         """Write or delete the NodeSet, if all that the last look concluded from is still so. Raises KubeConflict where it

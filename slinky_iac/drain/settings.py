@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -248,16 +248,12 @@ class GateSettings(Settings):
     max_unavailable: int | str = 1
     template: str = ""
     """Digest of what pods are made from."""
-    autoscaler: str = ""
-    """Name of the ScaledObject that the stack makes for it; ``""`` where it makes none."""
     leaving: str = ""
     """Name of the ScaledObject that it had, and that the engine removes after this update."""
-    step: int = 1
-    """Nodes that it asks for at once for jobs of one node."""
-    least: int = 0
-    """Fewest replicas that it asks for."""
     selection: Selection | None = None
     """With ``scalingMode: DaemonSet``, which Kubernetes nodes fit; no number is used then."""
+    props: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """All that the gate was given: a part reads what it has put there (``Part.gate_props``)."""
 
     @property
     def rolls(self) -> bool:
@@ -291,11 +287,9 @@ class GateSettings(Settings):
             updates=str(props.get("updates") or OPERATORS),
             max_unavailable=_count_or_share(props.get("maxUnavailable")),
             template=str(props.get("template") or ""),
-            autoscaler=str(props.get("autoscaler") or ""),
             leaving=str(props.get(LEAVING) or ""),
-            step=int(props.get("autoscalerStep") or 1),
-            least=int(props.get("autoscalerMinimum") or 0),
             selection=Selection.of(props["selection"]) if props.get("scalingMode") == DAEMON else None,
+            props=props,
         )
 
 

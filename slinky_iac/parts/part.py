@@ -75,6 +75,31 @@ class Kinds:
 
 
 @dataclass(frozen=True)
+class OutsideFile:
+    """A file that an outside slurmctld needs beside its slurm.conf. An admin's own file of this name stays."""
+
+    name: str
+    text: str
+    check: str
+    """Function of the hand-off's check.sh that says what the file lacks, of its path and ``entries``."""
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnGate:
+    """A gate that a part asks for: a resource whose provider is this program's."""
+
+    kind: str
+    """Its class in components/own_gates.py."""
+    name: str
+    """Its name in the stack's output, which is called like the part."""
+    logical: str
+    """Its resource's name, below that of the cluster."""
+    props: Mapping[str, Any]
+    """What it is told, besides what all gates of a stack are."""
+
+
+@dataclass(frozen=True)
 class Guard:
     """A part whose objects keep others from an act: once they are gone or changed, nothing else would show it. `status`,
     `drift` and metrics compare them with what the stack has made, and say this."""
@@ -118,10 +143,25 @@ class Part:
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     """Parameters that an outside slurm.conf must have because of it."""
 
+    providers: ClassVar[Mapping[str, str]] = {}
+    """Classes of the providers of its own resources, by the end of these resources' types: states have these names."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
     """What names of volumes begin with by which it finds its own in a pod."""
+
+    def applied(self, config: StackConfig) -> StackConfig:
+        """The configuration with what the part's section means for other sections, before anything is asked of it."""
+        return config
+
+    def outputs(self, config: StackConfig) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Outputs of a program that the settings alone say."""
+        return ()
+
+    def outside_files(self, config: StackConfig) -> Iterable[OutsideFile]:  # noqa: ARG002
+        """Files that an outside slurmctld needs of it."""
+        return ()
 
     def objects(self, config: StackConfig, document: Document) -> Iterable[Object]:  # noqa: ARG002
         """The Kubernetes objects that it makes, in their order."""
@@ -133,6 +173,27 @@ class Part:
 
     def behind(self, config: StackConfig, daemon: names.Part) -> Iterable[Object]:  # noqa: ARG002
         """Custom resources that need a daemon: made after it."""
+        return ()
+
+    def texts(self, config: StackConfig) -> Mapping[str, str]:  # noqa: ARG002
+        """Texts that are read before anything is made, for :meth:`gates`. Raises :class:`slinky_iac.errors.ConfigError`
+        with all that can't be read or used."""
+        return {}
+
+    def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterable[OwnGate]:  # noqa: ARG002
+        """Gates after all daemons and nodes; so a destroy ends them first."""
+        return ()
+
+    def environments(self, config: StackConfig) -> Iterable[tuple[str, Mapping[str, str]]]:  # noqa: ARG002
+        """Environments of jobs that its settings give, by these settings."""
+        return ()
+
+    def job_scripts(self, config: StackConfig) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Scripts that nodes run as jobs, by the settings that have them."""
+        return ()
+
+    def unknown_number(self, config: StackConfig, nodeset: str) -> Iterable[Finding]:  # noqa: ARG002
+        """Errors of settings that decide by the number of a NodeSet's nodes, where a program has an Output there."""
         return ()
 
     def written_secrets(self, config: StackConfig) -> Iterable[tuple[str, str | None]]:  # noqa: ARG002
@@ -200,6 +261,10 @@ class Part:
 
     def checks(self) -> tuple[Expect, ...]:
         """Its rows of `slinky preflight`."""
+        return ()
+
+    def last_checks(self) -> tuple[Expect, ...]:
+        """Further ones, which stand behind those of pods."""
         return ()
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002

@@ -15,7 +15,7 @@ from slinky_iac.parts.jobs.part import Jobs
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
-from slinky_iac.parts.part import Guard, Kinds, Parameter, Part
+from slinky_iac.parts.part import Guard, Kinds, OutsideFile, Parameter, Part
 from slinky_iac.parts.slurmrestd.part import Slurmrestd
 from slinky_iac.parts.tokens.part import Tokens
 from slinky_iac.specs.objects import Object
@@ -36,6 +36,18 @@ PARTS: Final[tuple[Part, ...]] = (
 def parts_of(config: StackConfig) -> Iterator[Part]:
     """The parts that a stack can have: one of clients only has no part that needs daemons of its own."""
     return (part for part in PARTS if config.auth.makes_daemons or not part.needs_daemons)
+
+
+def applied(config: StackConfig) -> StackConfig:
+    """The configuration with what the parts' sections mean for other sections."""
+    for part in PARTS:
+        config = part.applied(config)
+    return config
+
+
+def outside_files(config: StackConfig) -> tuple[OutsideFile, ...]:
+    """Files that an outside slurmctld needs beside its slurm.conf."""
+    return tuple(each for part in PARTS for each in part.outside_files(config))
 
 
 GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if part.guard is not None}
@@ -67,6 +79,15 @@ def beside(config: ClusterConfig, daemon: names.Part) -> tuple[Object, ...]:
 def behind(config: StackConfig, daemon: names.Part) -> tuple[Object, ...]:
     """Custom resources that need a daemon, and that are made after it."""
     return tuple(each for part in PARTS for each in part.behind(config, daemon))
+
+
+def texts(config: StackConfig) -> dict[str, Mapping[str, str]]:
+    """By part, texts that are read before anything is made. Raises :class:`slinky_iac.errors.ConfigError`."""
+    return {part.name: part.texts(config) for part in parts_of(config)}
+
+
+PROVIDERS: Final[Mapping[str, str]] = {kind: each for part in PARTS for kind, each in part.providers.items()}
+"""Classes of the providers of parts' own resources, by the end of these resources' types."""
 
 
 def inside_conf(config: ClusterConfig) -> dict[str, str]:

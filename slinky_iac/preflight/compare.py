@@ -49,7 +49,7 @@ def expected() -> tuple[Expect, ...]:
         *check_registration.EXPECTED,
         *check_pods.EXPECTED,
         *check_resources.EXPECTED,
-        *check_lines.TOPOLOGY,
+        *(row for part in PARTS for row in part.last_checks()),
         *check_encryption.EXPECTED,
     )
 

@@ -18,6 +18,17 @@ from typing import Final
 from tests import tree
 from tests.stacks import ROOT
 
+FOLDERS: Final = {
+    "munge": "munge",
+    "token": "tokens",
+    "autoscale": "autoscale",
+    "fence": "fence",
+    "monitoring": "monitoring",
+    "TLS": "slurmrestd",
+    "node": "node_table",
+    "jobs": "jobs",
+}
+"""The folder of ``parts`` that is a feature's own, by the first word of the feature."""
 FEATURES: Final = {
     "munge": r"munge",
     "token keys": r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|TOKENS\b|TOKEN_SECRETS|public_set|is_pair",
@@ -27,11 +38,13 @@ FEATURES: Final = {
     "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
     "fence": r"fence",
     "monitoring": r"monitoring|prometheus|grafana",
+    "monitoring but for the word prometheus": r"monitoring(?!\.coreos\.com)|grafana",
     "TLS of slurmrestd": (
         r"restapi_tls|restapi\.tls|RestApiTls|tls_(pod|secret|service|annotations|files)|SLURMRESTD_TLS"
         r"|TlsSlurmrestd|parts\.slurmrestd\.(objects|proxy|certificate)"
     ),
     "node table": r"node_table|NodeTable|nodes\.table|topology",
+    "node table but for the word topology": r"node_table|NodeTable|nodes\.(table|topologies)|parts\.node_table",
     "jobs of the stack": r"config\.jobs\b|smoke|SlurmJob|JobLife|jobs\.(settings|gates|run|steps|preview)\b",
 }
 """Features, and the words by which a line of code speaks of them."""
@@ -130,10 +143,12 @@ def main() -> None:
     parser.add_argument("--names", action="store_true", help="list the modules")
     names = parser.parse_args().names
     for title, rows in (("speaks of", FEATURES), ("asks", QUESTIONS)):
-        print(f"| {title} | rooms | modules | lines |\n|---|---|---|---|")
+        print(f"| {title} | rooms | modules | lines | modules outside its own folder |\n|---|---|---|---|---|")
         for name, pattern in rows.items():
             found = spoken(pattern)
-            print(f"| {name} | {len({room(path) for path in found})} | {len(found)} | {sum(found.values())} |")
+            rooms, own = {room(path) for path in found}, FOLDERS.get(name.split()[0], "")
+            outside = sum(room(path) != f"slinky_iac/parts/{own}" for path in found)
+            print(f"| {name} | {len(rooms)} | {len(found)} | {sum(found.values())} | {outside} |")
             if names:
                 print("\n".join(f"    {path.relative_to(ROOT)} {count}" for path, count in found.items()))
         print()

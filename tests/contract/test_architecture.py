@@ -80,7 +80,7 @@ EXTRA = {
     "slinky_iac/drain/settings.py": {"msgspec"},
     "slinky_iac/drain/written_plan.py": {"msgspec"},
     "slinky_iac/decoders.py": {"msgspec"},
-    "slinky_iac/commands/monitoring.py": {"yaml"},
+    "slinky_iac/parts/monitoring/command.py": {"yaml"},
     "lab/dashboard.py": {"grafana_foundation_sdk"},
     "lab/device_plugin.py": {"grpc", "google"},
 }
@@ -120,7 +120,9 @@ _PARTS = {
     "config.rules": (
         "addresses blueprint.base conf_lines config errors hostlist keys names parts releases safe_yaml selection text"
     ),
-    "drain": "cluster conf_lines node_demand engine errors hostlist keys kube names releases slurmrest text selection",
+    "drain.base": "cluster conf_lines engine errors hostlist keys kube names releases slurmrest text selection",
+    "parts.writers": "drain.base errors kube names node_demand slurmrest text cluster",
+    "drain": "cluster drain.base engine errors kube names parts.writers slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
@@ -145,7 +147,6 @@ _PARTS = {
     "commands.listing": "text",
     "commands.docs": "commands.new errors text",
     "commands.policies": "commands.new commands.whole_file errors",
-    "commands.monitoring": "parts",
     "commands.mend": "config",
     "commands.paste": "commands.mend config pulumi_yaml safe_yaml",
     "commands.check": "commands.mend commands.paste commands.output commands.whole_file config errors specs",
@@ -182,10 +183,10 @@ _PARTS = {
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "causes cluster commands.output commands.rotation commands.stack_config config drain errors "
-        "external_keys keys kube names parts releases slurmrest text"
+        "external_keys keys kube names parts parts.writers releases slurmrest text"
     ),
     "commands.verify_state": (
-        "cluster cluster_access commands.output commands.stack_config config drain engine errors keys names text"
+        "cluster cluster_access commands.output commands.stack_config config drain engine errors keys names parts text"
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "
@@ -198,11 +199,11 @@ _PARTS = {
     "commands.cli": (
         "commands.adopt commands.api_page commands.check commands.client commands.command_page commands.diagram "
         "commands.docs commands.drain commands.drift "
-        "commands.handoff commands.import_chart commands.init commands.keys commands.listing commands.monitoring "
+        "commands.handoff commands.import_chart commands.init commands.keys commands.listing "
         "commands.new commands.output commands.plan "
         "commands.policies "
         "commands.preflight commands.qualify "
-        "commands.rights commands.status commands.token commands.verify_state config errors text"
+        "commands.rights commands.status commands.token commands.verify_state config errors parts text"
     ),
 }
 UNDER_RULES = {"blueprint.base", "preflight.base", "config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
@@ -212,7 +213,12 @@ UNDER_RULES = {"blueprint.base", "preflight.base", "config.base", "parts.setting
 def also(own: str, below: set[str]) -> set[str]:
     """The parts that one may import, with what belongs to them: a folder can have several floors."""
     rules = set() if own in UNDER_RULES else {"config.rules"}
-    more = {"config": {"config.base", "parts.settings", *rules}, "specs": {"specs.base"}, "preflight": {"preflight.base"}}
+    more = {
+        "config": {"config.base", "parts.settings", *rules},
+        "specs": {"specs.base"},
+        "preflight": {"preflight.base"},
+        "drain": {"drain.base"},
+    }
     return below.union(*(more.get(each, set()) for each in below)) - {own}
 
 
@@ -374,6 +380,19 @@ SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
 SETTINGS = {"auth", "place", "settings", "signing"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
+BESIDE_GATES = {"demand", "keda", "pause", "pause_steps", "writer"}
+"""Modules of a part that run beside a NodeSet's gate, in a process without configuration."""
+GATES = {"conf_gates", "gates", "preview", "scale"}
+"""Modules of drain/ that ask these; the rest of it is below them."""
+
+
+FLOORS = {
+    "blueprint": ({"objects", "document"}, "blueprint", "blueprint.base"),
+    "drain": (GATES, "drain", "drain.base"),
+    "preflight": ({"check", "facts"}, "preflight.base", "preflight"),
+    "specs": (SHARED, "specs.base", "specs"),
+}
+"""Folders of two floors: modules of the one, its name, and the name of the other."""
 
 
 def part(module: str) -> str:
@@ -382,14 +401,13 @@ def part(module: str) -> str:
     if names[1] == "config":  # a folder is below its modules: it is empty but for its docstring
         module = ".".join(names[2:4] if names[2:3] and names[2] in ROOMS else names[2:3])
         return "config.base" if module in BASE | ROOMS | {""} else "config.rules" if RULES.match(module) else "config"
-    if names[1] == "blueprint":
-        return "blueprint" if names[2:3] in (["objects"], ["document"]) else "blueprint.base"
-    if names[1] == "specs" and names[2:] and names[2] in SHARED:
-        return "specs.base"
-    if names[1] == "preflight" and names[2:] and names[2] in {"check", "facts"}:
-        return "preflight.base"
+    if names[1] in FLOORS:
+        modules, floor, others = FLOORS[names[1]]
+        return floor if names[2:3] and names[2] in modules else others
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
-        own = names[2:3] if names[2:3] in (["registry"], ["part"]) else names[3:4]
+        own = names[2:3] if names[2:3] in (["registry"], ["part"], ["writers"]) else names[3:4]
+        if own and own[0] in BESIDE_GATES | {"writers"}:
+            return "parts.writers"
         return "parts" if own and own[0] not in SETTINGS else "parts.settings"
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
@@ -409,17 +427,19 @@ def not_below(path: str) -> set[str]:
         own = part(module)
         assert own in PARTS, f"{path} belongs to no part that has a rule"
         allowed = also(own, NARROW.get(path, PARTS[own]))
-    found = {name for name in imported(path) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
+    found = {name for name in imported(path) if name.startswith("slinky_iac.") and name not in EMPTY}
     return {part(name) for name in found} - allowed - {own} - ROOT_NAMES
 
 
 ROOT_NAMES = {"__version__"}
+EMPTY = {"slinky_iac.commands", "slinky_iac.parts"} | {
+    f"slinky_iac.parts.{path.name}" for path in (ROOT / "slinky_iac/parts").iterdir() if path.is_dir()
+}
+"""Folders that are empty but for their docstrings: their modules have floors."""
 
 
 def test_commands_that_are_imported_by_name_are_below_the_command_line() -> None:
-    assert {part(f"slinky_iac.commands.{module}") for each in cli.COMMANDS.values() if (module := each.module)} <= PARTS[
-        "commands.cli"
-    ]
+    assert {part(each.dotted) for each in cli.COMMANDS.values() if each.module} <= PARTS["commands.cli"]
 
 
 def test_no_part_imports_itself_through_others() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from slinky_iac.parts.monitoring.alerts import KEY_AGE_S, alerts, groups
-from slinky_iac.parts.monitoring.settings import PATHS
+from slinky_iac.parts.slurmctld.settings import METRICS_PATHS
 from tests.e2e.slurm import await_true
 
 EVERY = "1s"
@@ -33,7 +33,7 @@ class Prometheus:
         self.rules(KEY_AGE_S)
         jobs = [
             {"job_name": path.rpartition("/")[2], "metrics_path": path, "static_configs": [{"targets": list(targets)}]}
-            for path in PATHS
+            for path in METRICS_PATHS
         ]
         status = exporter or f"127.0.0.1:{PORT + 1}"
         own = {"job_name": "textfile", "static_configs": [{"targets": [status]}]}

@@ -12,8 +12,8 @@ import pytest
 
 from lab import apt, keda, supervise
 from lab import slurm as outside
-from slinky_iac.kube.scalers import KEDA_PAUSED
 from slinky_iac.names import ANNOTATION_PAUSED_BY
+from slinky_iac.parts.autoscale.keda import PAUSED
 from slinky_iac.releases import OperatorVersion
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
 from tests.e2e.slurm import await_true
@@ -244,7 +244,7 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
 
 
 def _pause(world: World, change: str) -> None:
-    world.kubectl("annotate", KIND, "-n", NAMESPACE, RESOURCE, f"{KEDA_PAUSED}{change}", "--overwrite")
+    world.kubectl("annotate", KIND, "-n", NAMESPACE, RESOURCE, f"{PAUSED}{change}", "--overwrite")
 
 
 def _await_idle_gone(found: Autoscaled) -> None:
@@ -295,7 +295,7 @@ def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
     staying = _drained_to_two(autoscaled, lambda: autoscaled.write(0, nodeset=nodeset(2)))
     scaler = autoscaled.scaler()
     assert scaler["spec"]["maxReplicaCount"] == 2
-    assert KEDA_PAUSED not in scaler["metadata"].get("annotations", {})
+    assert PAUSED not in scaler["metadata"].get("annotations", {})
     assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in staying)
     assert autoscaled.changes() == []
     autoscaled.slurm.finish(*staying)
@@ -363,16 +363,16 @@ def test_a_pause_of_a_person_stays_and_is_an_alert(autoscaled: Autoscaled, tmp_p
         return "SlinkyScalerPaused" in prometheus.firing()
 
     try:
-        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}=true")
+        autoscaled.world.kubectl(*annotate, f"{PAUSED}=true")
         await_true("the alert fires", fires, 120, every=2)
         autoscaled.up(0, nodeset=nodeset(2))
         found = autoscaled.scaler()
-        assert found["metadata"]["annotations"][KEDA_PAUSED] == "true"
+        assert found["metadata"]["annotations"][PAUSED] == "true"
         assert (autoscaled.replicas, found["spec"]["maxReplicaCount"]) == (2, 2)
-        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}-")
+        autoscaled.world.kubectl(*annotate, f"{PAUSED}-")
         await_true("the alert clears", lambda: not fires(), 120, every=2)
     finally:
-        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}-")
+        autoscaled.world.kubectl(*annotate, f"{PAUSED}-")
         prometheus.stop()
     autoscaled.up(0, nodeset=nodeset())
 

@@ -16,7 +16,7 @@ from lab import apt, go
 from lab import slurm as outside
 from lab.slurm import cluster
 from slinky_iac.parts.monitoring.objects import DASHBOARD, dashboard
-from slinky_iac.parts.monitoring.settings import PATHS
+from slinky_iac.parts.slurmctld.settings import METRICS_PATHS
 from tests.e2e.gated import NAMESPACE, Gated
 from tests.e2e.slurm import await_same, await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
@@ -86,7 +86,7 @@ def targets(world: World, monitor: dict[str, Any]) -> list[str]:
 def require_metrics(world: World, monitor: dict[str, Any]) -> None:
     """Each path of a ServiceMonitor leads to slurmctld's metrics."""
     urls = targets(world, monitor)
-    assert {url.partition("/metrics/")[2] for url in urls} == {path.partition("/metrics/")[2] for path in PATHS}
+    assert {url.partition("/metrics/")[2] for url in urls} == {path.partition("/metrics/")[2] for path in METRICS_PATHS}
     wanted = {f"{url} begins with # TYPE slurm_" for url in urls}
     await_same("each path has metrics", lambda: {f"{url} begins with {head(url)}" for url in urls}, wanted, 60)
 
@@ -141,7 +141,7 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             await_true("the operator has made it", lambda: len(made()) == 1, 60)
             (monitor,) = made()
             assert monitor["metadata"]["ownerReferences"][0]["kind"] == "Controller"
-            await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(PATHS), 90)
+            await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(METRICS_PATHS), 90)
             require_metrics(world, monitor)
             assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
             world.stack(stack.name, dev_settings(inside))

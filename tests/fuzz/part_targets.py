@@ -20,7 +20,7 @@ from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import kubelet_config, machines
 from slinky_iac.kube.pods import ShortPodClient, hosts_of, pods_with_secret
-from slinky_iac.kube.scalers import autoscalers, scaled_object
+from slinky_iac.parts.autoscale.keda import autoscalers, scaled_object
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.submitted import SubmittedJob
 from tests.fuzz.key_targets import SETS

@@ -10,8 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac.kube.scalers import KEDA_HPA, KEDA_PAUSED
+from slinky_iac.kube.scalers import KEDA_HPA
 from slinky_iac.names import ANNOTATION_PAUSED_BY
+from slinky_iac.parts.autoscale.keda import PAUSED
 from tests.integration.engine import Project, eventually
 from tests.integration.test_two_gates import GATES
 from tests.integration.two_gates import PROPS, World, kubeconfig, served
@@ -38,7 +39,7 @@ class WithKeda(World):
 
     @property
     def paused(self) -> bool:
-        return self.own.get(KEDA_PAUSED) == "true"
+        return self.own.get(PAUSED) == "true"
 
     def kubernetes(self, method: str, path: str, query: str, body: Json) -> httpx.Response | None:
         if path.endswith(f"/scaledobjects/{NAME}"):

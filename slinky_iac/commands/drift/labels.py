@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.config.slurm.places import places_of
 from slinky_iac.kube.machines import Machine
 from slinky_iac.names import ANNOTATION_TOPOLOGY
 from slinky_iac.node_table.plan import Plan, TableSettings, values
-from slinky_iac.parts.node_table.topology import places_of
 from slinky_iac.slurmrest.objects import Node
 
 VERBS: Final = {"labels": "label", "annotations": "annotate"}

@@ -22,7 +22,7 @@ from slinky_iac.config.slurm.slurmd_hosts import SlurmdHost
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost
 from slinky_iac.errors import HandoffError
-from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
+from slinky_iac.parts.registry import outside_files
 from slinky_iac.specs.slurm_conf import commented, outside_lines, outside_slurm_conf, parameter, required
 
 
@@ -124,15 +124,14 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     conf = "/etc/slurm/slurm.conf"
     lines, gpus = outside_lines(config), outside_line(config)
     restarts = tuple(each.key for each, _ in required(config) if each.restart)
-    units = outside_text(config)
-    topology = Placed(f"{SLURM_FOLDER}/{FILE}", units, yields=True) if units else None
+    beside = [(Placed(f"{SLURM_FOLDER}/{each.name}", each.text, yields=True), each) for each in outside_files(config)]
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
         ("check_jwt_file", conf, JWT_KEY, known.jwt_key or "", "slurm"),
         *((("check_controllers", conf, *hosts),) if len(hosts) > 1 else ()),
         *common.parameters(conf, required(config), known),
-        *((("check_topology", topology.path, *entries(config)),) if topology else ()),
+        *((each.check, file.path, *each.entries) for file, each in beside),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
@@ -145,7 +144,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         role=Role.SLURMCTLD,
         service="slurmctld",
         hosts=tuple(Host(each, each) for each in hosts),
-        files=(*common.public_files(known), *((topology,) if topology else ())),
+        files=(*common.public_files(known), *(file for file, _ in beside)),
         keys=common.keys(config, known, jwt=True, at=hosts),
         checks=tuple(checks),
         edits=conf,

@@ -17,7 +17,6 @@ from slinky_iac.cluster.partition_closing import place
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM
-from slinky_iac.parts.node_table.table import named_nodes
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.operator import service_monitor_stub
 from slinky_iac.specs.rights import CORE, Right, Use
@@ -74,7 +73,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                     rows.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
         if any(row.on_kubernetes for row in config.nodes.table):
             why = "labels and annotations of the node table"
-            rows.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config.nodes)))
+            rows.append(Right(CORE, "nodes", ("patch",), why, config.nodes.named))
         rows += [*_making(config), *_clients(config), *_hubs(config)]
         rows += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:

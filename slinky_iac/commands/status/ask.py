@@ -28,7 +28,7 @@ from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.keys.catalogue import BY_LABEL, NEXT_SUFFIX, ROTATING
 from slinky_iac.keys.raw import fingerprint, keys_in
 from slinky_iac.kube.resources import Secret
-from slinky_iac.kube.scalers import scaling
+from slinky_iac.parts import writers
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.slurmrest.controller import Pings
 
@@ -132,10 +132,9 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
             name: ask(partial(Workers.look, session.kube, gate.reach.namespace, gate.resource))
             for name, gate in found.gates.items()
         },
-        scalers={
-            name: ask(partial(scaling, session.kube, gate.reach.namespace, gate.autoscaler, gate.resource))
+        writers={
+            name: {called: ask(partial(question, session.kube)) for called, question in writers.questions(gate).items()}
             for name, gate in found.gates.items()
-            if gate.autoscaler
         },
         operator=ask(images) if found.operator_namespace else _closed("another stack deploys the operator"),
         guards={

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.kube.scalers import Scaling
+from slinky_iac.drain.own_writers import WriterState
 from slinky_iac.slurmrest.controller import Diag, Pings
 from slinky_iac.slurmrest.daemons import Cluster
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
@@ -231,7 +231,8 @@ class Seen:
     nodes: Answer[NodesAnswer] = field(default_factory=_nothing)
     jobs: Answer[JobsAnswer] = field(default_factory=_nothing)
     workers: Mapping[str, Answer[Workers]] = field(default_factory=dict)
-    scalers: Mapping[str, Answer[Scaling]] = field(default_factory=dict)
+    writers: Mapping[str, Mapping[str, Answer[WriterState]]] = field(default_factory=dict)
+    """What else of the stack writes the number of a NodeSet, by what it is called."""
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     guards: Mapping[str, Answer[tuple[str, ...]]] = field(default_factory=dict)
     """What is wrong with each guard; an empty answer: it stands."""
@@ -264,7 +265,7 @@ class Seen:
             ("slurm-operator", self.operator),
             *((name, answer) for name, answer in self.guards.items()),
             *((f"NodeSet {name}", answer) for name, answer in self.workers.items()),
-            *((f"autoscaler of {name}", answer) for name, answer in self.scalers.items()),
+            *((f"{what} of {name}", answer) for name, each in self.writers.items() for what, answer in each.items()),
             *((name, answer) for name, answer in self.keys.items()),
             ("configuration", self.configured),
             ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),

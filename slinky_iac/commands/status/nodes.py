@@ -10,13 +10,13 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
-from slinky_iac.commands.status.model import Answer, Drained, Group, Seen
+from slinky_iac.commands.status.model import Drained, Group, Seen
+from slinky_iac.drain.own_writers import WriterState
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.status import NodeStatus, status_of
 from slinky_iac.drain.words import iso
 from slinky_iac.kube.objects import Pod
-from slinky_iac.kube.scalers import Scaling
 from slinky_iac.slurmrest.objects import Job, Node
 
 METAL: Final = "metal"
@@ -51,7 +51,9 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
     for name, settings in found.gates.items():
         answer = seen.workers.get(name)
         group = _nodeset(name, settings, answer.value if answer else None, known)
-        made.append(_with_autoscaler(group, seen.scalers.get(name)))
+        for writes in seen.writers.get(name, {}).values():
+            group = _with_writer(group, writes.value)
+        made.append(group)
         for pod in answer.value.pods if answer and answer.value else ():
             left.pop(pod.slurm_node, None)
         left = {node: record for node, record in left.items() if not record.registered_by(name)}
@@ -122,25 +124,11 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     )
 
 
-def _with_autoscaler(group: Group, answer: Answer[Scaling] | None) -> Group:
-    """The same, with how its autoscaler is, where the stack makes one."""
-    if answer is None or answer.value is None:
+def _with_writer(group: Group, found: WriterState | None) -> Group:
+    """The same, with how that is which writes its number beside the gate."""
+    if found is None:
         return group
-    said = "; ".join(autoscaler_in_words(answer.value))
-    return replace(group, text="; ".join(each for each in (group.text, said) if each), paused=answer.value.paused)
-
-
-def autoscaler_in_words(found: Scaling) -> tuple[str, ...]:
-    """What to know of an autoscaler that doesn't do its work; none where it does."""
-    if not found.there:
-        return ("its ScaledObject is missing: `pulumi up --refresh` makes it again",)
-    if found.paused:
-        whose = f"gate {found.paused_by.partition(' ')[0]}" if found.paused_by else "a person"
-        return (f"KEDA is paused by {whose}",)
-    if found.trouble or found.falls_back:
-        why = f": {found.trouble}" if found.trouble else ""
-        return (f"KEDA gets no metric, so the number stays{why}",)
-    return ()
+    return replace(group, text="; ".join(each for each in (group.text, *found.said) if each), paused=found.paused)
 
 
 def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:

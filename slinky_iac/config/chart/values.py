@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
-from slinky_iac.parts.monitoring.settings import PATHS
+from slinky_iac.parts.slurmctld.settings import METRICS_PATHS
 from slinky_iac.selection import DAEMON
 
 _RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
@@ -238,10 +238,10 @@ def endpoints(value: object) -> object:
     """What Prometheus asks slurmctld's pod for. The stack's own paths are there in any case."""
     if not isinstance(value, list) or not all(isinstance(each, Mapping) and each.get("path") for each in value):
         return value
-    own = {each["path"]: each for each in value if each["path"] in PATHS}
-    others = [each for each in value if each["path"] not in PATHS]
+    own = {each["path"]: each for each in value if each["path"] in METRICS_PATHS}
+    others = [each for each in value if each["path"] not in METRICS_PATHS]
     left = [(f" ({path})", _ASKED) for path, each in own.items() if each.keys() != {"path"}]
-    more = [path for path in PATHS if path not in own]
+    more = [path for path in METRICS_PATHS if path not in own]
     notes = [f"the stack's ServiceMonitor has {', '.join(more)} too, which these values leave out"] if more else []
     return Several({SAME: others} if others else {}, left, notes)
 

@@ -12,12 +12,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slinky_iac import safe_yaml
+from slinky_iac.config.base import Section
 from slinky_iac.config.fields import FilePath
 from slinky_iac.config.findings import Finding, acknowledged, at
 from slinky_iac.config.stack import StackConfig
 
-NOT_HERE: Final = frozenset({"monitoring.status.folder"})
-"""Settings with a path of another machine."""
 _CHARTS: Final = ("slurm-operator", "slurm-operator-crds")
 
 
@@ -63,7 +62,7 @@ def _named(value: object, path: str) -> Iterator[tuple[str, str]]:
         for name, field in type(value).model_fields.items():
             here = f"{path}.{field.alias or name}".lstrip(".")
             inner = getattr(value, name)
-            if is_path(field) and isinstance(inner, str) and inner and here not in NOT_HERE:
+            if is_path(field) and isinstance(inner, str) and inner and not _elsewhere(value, name):
                 yield here, inner
             else:
                 yield from _named(inner, here)
@@ -73,6 +72,11 @@ def _named(value: object, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
         for number, each in enumerate(value):
             yield from _named(each, f"{path}.{number}")
+
+
+def _elsewhere(section: BaseModel, field: str) -> bool:
+    """Whether a setting's path is of another machine."""
+    return isinstance(section, Section) and field in section.elsewhere
 
 
 def is_path(field: FieldInfo) -> bool:

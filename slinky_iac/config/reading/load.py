@@ -24,7 +24,7 @@ from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, 
 from slinky_iac.config.slurm.node_gres import with_gres_conf
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.node_table.table import applied
+from slinky_iac.parts.registry import applied
 from slinky_iac.releases import MINIMUM_SLURM, too_old
 
 _KINDS = {
@@ -83,7 +83,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     misplaced += tuple(at(path).error(_A_TOKEN) for path in tokens_in(rest))
     try:
         config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
-        every_host = {"external": config.external.expanded(), "nodes": config.nodes.expanded()}
+        every_host = {"external": config.external.expanded()}
         return with_gres_conf(applied(config.model_copy(update=every_host))), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)

@@ -50,9 +50,14 @@ _ANYWHERE: Final = frozenset({"drain", "env", "raw", "rootAuthorizedKeys", "volu
 
 
 def examples() -> dict[str, str]:
-    """A part of a stack's file for each section, by the section's path."""
-    text = (Path(__file__).parents[1] / "reference.yaml").read_text(encoding="utf-8")
-    return cast("dict[str, str]", safe_yaml.read(text))
+    """A piece of a stack's file for each section, by the section's path, in the order of the sections. Those of a part's own
+    sections are in the part's folder."""
+    library = Path(__file__).parents[2]
+    files = (library / "config" / "reference.yaml", *sorted(library.glob("parts/*/reference.yaml")))
+    read = (cast("dict[str, str]", safe_yaml.read(file.read_text(encoding="utf-8"))) for file in files)
+    found = {path: text for each in read for path, text in each.items()}
+    order = {field.alias or name: at for at, (name, field) in enumerate(StackConfig.model_fields.items())}
+    return dict(sorted(found.items(), key=lambda each: order.get(each[0].partition(".")[0], len(order))))
 
 
 def such_as(location: Sequence[int | str]) -> str:

@@ -56,7 +56,7 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         }
         for name, each in config.nodesets.items()
     }
-    found |= {f"jobs.{name}.environment": each.environment for name, each in config.jobs.items()}
+    found |= {path: dict(each) for part in PARTS for path, each in part.environments(config)}
     for place, variables in found.items():
         for name, value in variables.items():
             path = f"{place}.{name}"

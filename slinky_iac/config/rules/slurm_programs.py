@@ -23,6 +23,7 @@ from slinky_iac.config.slurm import shebang
 from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.text import some
 
 _ETC: Final = "/etc/slurm/"
@@ -176,9 +177,8 @@ def _scripts(config: StackConfig) -> Iterator[tuple[str, str, _Program]]:
         name = name if program.of_nodes else name.removeprefix(_ETC)
         if name in slurmctld.config_files:
             yield f"controller.configFiles.{name}", slurmctld.config_files[name], program
-    for name, job in config.jobs.items():
-        if job.script is not None and job.script.text is not None:
-            yield f"jobs.{name}.script.text", job.script.text, _of_nodes("the job fails as it starts")
+    for path, text in (each for part in PARTS for each in part.job_scripts(config)):
+        yield path, text, _of_nodes("the job fails as it starts")
 
 
 def _unrunnable(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

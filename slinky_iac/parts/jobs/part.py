@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from slinky_iac import names
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.jobs.gate import job_props, scripts_of
 from slinky_iac.parts.jobs.objects import token
-from slinky_iac.parts.jobs.rules import OF_DAEMONS
-from slinky_iac.parts.part import Part
+from slinky_iac.parts.jobs.rules import OF_DAEMONS, smoke_jobs
+from slinky_iac.parts.part import OwnGate, Part
 from slinky_iac.specs.objects import Object
 
 
@@ -17,6 +19,39 @@ class Jobs(Part):
 
     name = "jobs"
     daemon_rules = OF_DAEMONS
+    providers = {
+        "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
+        "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+    }
+
+    def texts(self, config: StackConfig) -> Mapping[str, str]:
+        """The scripts of jobs, by job."""
+        return scripts_of(config.jobs)
+
+    def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterator[OwnGate]:
+        """One a job, and one a short job."""
+        for name, job in config.jobs.items():
+            yield OwnGate("SlurmJob", name, f"job-{name}", job_props(config, name, job, texts[name]))
+        for name, job in smoke_jobs(config).items():
+            yield OwnGate("SlurmJob", name, name, job_props(config, name, job, scripts_of({name: job})[name], row=True))
+
+    def environments(self, config: StackConfig) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Of jobs."""
+        return ((f"jobs.{name}.environment", each.environment) for name, each in config.jobs.items())
+
+    def job_scripts(self, config: StackConfig) -> Iterator[tuple[str, str]]:
+        """Those that are in the stack's file."""
+        for name, job in config.jobs.items():
+            if job.script is not None and job.script.text is not None:
+                yield f"jobs.{name}.script.text", job.script.text
+
+    def unknown_number(self, config: StackConfig, nodeset: str) -> Iterator[Finding]:
+        """Partitions with nodes get a short job."""
+        if config.smoke.enabled and not config.smoke.partitions:
+            yield at("smoke.partitions").error(
+                f"is needed where an Output gives a number of nodes (nodesets.{nodeset}.replicas): which partitions have"
+                " nodes isn't known. Name those that are to run a job"
+            )
 
     def behind(self, config: StackConfig, daemon: names.Part) -> Iterator[Object]:
         """Tokens of slurmrestd."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import shebang
@@ -18,11 +17,6 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.jobs.settings import Job
 
 _AS_ROOT: Final = "a job of that user could do all that root can"
-
-
-def forbidden_users(config: StackConfig) -> frozenset[str]:
-    """Users in whose name the stack gives no token and submits no job: who is one of them rules the cluster."""
-    return frozenset({"root", names.SLURM_USER, config.slurmrest.user})
 
 
 def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -43,7 +37,7 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _user(config: StackConfig, path: str, user: str, danger: str) -> Iterator[Finding]:
-    if user in forbidden_users(config):
+    if user in config.in_control:
         yield at(path).error(f"{user} controls the cluster, and {danger}; name an ordinary user")
     else:
         yield from _known(config, path, user)

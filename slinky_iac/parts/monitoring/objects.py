@@ -14,7 +14,8 @@ from slinky_iac import names
 from slinky_iac.addresses import Target
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.parts.monitoring.alerts import alerts, groups
-from slinky_iac.parts.monitoring.settings import PATHS, Monitoring, StatusJob
+from slinky_iac.parts.monitoring.settings import Monitoring, StatusJob
+from slinky_iac.parts.slurmctld.settings import METRICS_PATHS
 from slinky_iac.specs.endpoints import Endpoint, endpoint, endpoint_objects
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec, labels, locked
@@ -27,7 +28,11 @@ MONITORING_API: Final = "monitoring.coreos.com/v1"
 
 def inside_service_monitor(settings: Monitoring) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes: the operator makes the ServiceMonitor."""
-    spec: Spec = {"enabled": True, "interval": f"{settings.interval}s", "endpoints": [{"path": path} for path in PATHS]}
+    spec: Spec = {
+        "enabled": True,
+        "interval": f"{settings.interval}s",
+        "endpoints": [{"path": path} for path in METRICS_PATHS],
+    }
     return spec | ({"labels": dict(settings.labels)} if settings.labels else {})
 
 
@@ -106,7 +111,7 @@ def service_monitor(config: ClusterConfig, settings: Monitoring) -> Spec:
     return {
         "selector": {"matchLabels": metrics_labels(config)},
         "namespaceSelector": {"matchNames": [config.cluster.namespace]},
-        "endpoints": [scrape | {"path": path} for path in PATHS],
+        "endpoints": [scrape | {"path": path} for path in METRICS_PATHS],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -12,15 +12,13 @@ from slinky_iac.config.fields import DnsLabel, FilePath, Host, Image, Seconds
 from slinky_iac.config.labels import Labels
 from slinky_iac.config.outputs import ADDRESS, COUNTED, IMAGE, LABEL, OBJECT, READ_BEFORE
 
-PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
-"""What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
-
 
 class StatusJob(Section):
     """A CronJob that writes `slinky status --prometheus` into a folder that node_exporter reads."""
 
     takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "serviceAccount": OBJECT, "nodeSelector.**": LABEL}
     takes_none: ClassVar[Mapping[str, str]] = {"folder": READ_BEFORE, "schedule": COUNTED}
+    elsewhere: ClassVar[frozenset[str]] = frozenset({"folder"})
 
     image: Image
     """Image with this program at the release that the stack is deployed with (examples/image/Containerfile). It needs no

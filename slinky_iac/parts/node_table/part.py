@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.rules import RULES
-from slinky_iac.parts.part import Part
+from slinky_iac.parts.node_table.table import applied
+from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
+from slinky_iac.parts.part import OutsideFile, Part
+
+if TYPE_CHECKING:
+    from slinky_iac.preflight.check import Expect
 
 
 class NodeTable(Part):
-    """Rules alone: NodeSets, hosts and slurm.conf read the table from the configuration."""
+    """NodeSets, hosts and slurm.conf have what the table says of them by the configuration itself."""
 
     name = "node_table"
     rules = RULES
+    providers = {"NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider"}
+
+    def applied(self, config: StackConfig) -> StackConfig:
+        """Its rows on NodeSets and hosts, and topology.yaml."""
+        return applied(config)
+
+    def outputs(self, config: StackConfig) -> Iterator[tuple[str, str]]:
+        """topology.yaml for the admin of an outside slurmctld."""
+        return (("outsideTopology", each.text) for each in self.outside_files(config))
+
+    def outside_files(self, config: StackConfig) -> Iterator[OutsideFile]:
+        """The same for its host."""
+        if text := outside_text(config):
+            yield OutsideFile(FILE, text, "check_topology", entries(config))
+
+    def last_checks(self) -> tuple[Expect, ...]:
+        from slinky_iac.parts.node_table.checks import EXPECTED  # noqa: PLC0415 - a program asks for no rows
+
+        return EXPECTED

@@ -13,17 +13,16 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm.places import has_place, parameter
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.settings import BlockTopology, NodeRow, Topology
-from slinky_iac.parts.node_table.table import fault, labels_of, members
+from slinky_iac.parts.node_table.table import fault, labels_of
 from slinky_iac.parts.node_table.topology import (
     FILE,
     MARK,
     Placed,
     blocks,
     default_of,
-    has_place,
-    parameter,
     placed,
     switches,
 )
@@ -127,7 +126,7 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if any(fault(text) for text in row.names):
             continue
         own = labels_of(config.nodes, row) | ({"topology": row.topology} if row.topology else {})
-        for node in members(row):
+        for node in row.members:
             for key, value in own.items():
                 if said.setdefault((node, key), value) != value:
                     yield at(f"nodes.table.{number}").error(

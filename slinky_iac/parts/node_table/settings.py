@@ -97,6 +97,11 @@ class NodeRow(Section):
         """Whether it means Kubernetes nodes."""
         return bool(self.names or self.selector)
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of its Kubernetes nodes. Raises :class:`slinky_iac.errors.HostlistError`."""
+        return tuple(dict.fromkeys(name for text in self.names for name in expand(text)))
+
 
 class Nodes(Section):
     """One table of nodes for Kubernetes and Slurm."""
@@ -110,6 +115,13 @@ class Nodes(Section):
     topologies: dict[TopologyName, Topology] = Field(default_factory=dict)
     """Slurm's topologies, by name. The stack makes topology.yaml from them and from the places of its nodes: a file of
     slurmctld in Kubernetes, or one for the external slurmctld's host."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Kubernetes nodes that the table names; none where a selector may mean any."""
+        if any(row.selector for row in self.table):
+            return ()
+        return tuple(sorted({node for row in self.table for node in row.members}))
 
     def expanded(self) -> Nodes:
         """The same with each host of a row's hostlists by its own name, as `external.slurmdHosts` has them."""

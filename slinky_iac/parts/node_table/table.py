@@ -22,21 +22,9 @@ def labels_of(nodes: Nodes, row: NodeRow) -> dict[str, str]:
     return {f"{nodes.prefix}/{name}": value for name, value in own.items()}
 
 
-def members(row: NodeRow) -> tuple[str, ...]:
-    """Names of a row's Kubernetes nodes. Raises :class:`HostlistError`."""
-    return tuple(dict.fromkeys(name for text in row.names for name in expand(text)))
-
-
 def kubernetes_rows(nodes: Nodes) -> list[dict[str, Any]]:
     """Rows that mean Kubernetes nodes, as props: which nodes, and what they get."""
     return [_row(nodes, row) for row in nodes.table if row.on_kubernetes]
-
-
-def named_nodes(nodes: Nodes) -> tuple[str, ...]:
-    """Kubernetes nodes that the table names; none where a selector may mean any."""
-    if any(row.selector for row in nodes.table):
-        return ()
-    return tuple(sorted({node for row in nodes.table for node in members(row)}))
 
 
 def _row(nodes: Nodes, row: NodeRow) -> dict[str, Any]:
@@ -60,7 +48,7 @@ def fault(text: str) -> str:
 def applied(config: StackConfig) -> StackConfig:
     """The configuration with the table carried over to NodeSets and external hosts, so that all that is made from them,
     and all that is said of them, has it."""
-    return _with_file(_with_table(config))
+    return _with_file(_with_table(config.model_copy(update={"nodes": config.nodes.expanded()})))
 
 
 def _with_file(config: StackConfig) -> StackConfig:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac.config.slurm.places import Place, parameter, places_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
@@ -24,25 +25,11 @@ MARK: Final = "# by slinky-iac, from nodes.topologies and the places of nodes"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a node is in one topology: its unit, and for a tree what is above it, the highest first."""
-
-    topology: str
-    units: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Placed:
     """A setting that gives nodes their places."""
 
     path: str
     places: tuple[Place, ...]
-
-
-def places_of(text: str) -> tuple[Place, ...]:
-    """``topo-switch:core:s1,topo-block:b1`` as slurmctld reads it (``topology_g_add_rm_node``)."""
-    split = (each.split(":") for each in text.split(",") if each)
-    return tuple(Place(name, tuple(unit for unit in units if unit)) for name, *units in split)
 
 
 def placed(config: StackConfig) -> Iterator[Placed]:
@@ -58,11 +45,6 @@ def placed(config: StackConfig) -> Iterator[Placed]:
     for host in config.external.slurmd_hosts:
         if host.name not in in_rows and (text := parameter(host.config)) is not None:
             yield Placed(f"{host.path}.config.Topology", places_of(text))
-
-
-def parameter(conf: Mapping[str, str]) -> str | None:
-    """``Topology=`` among a node's parameters."""
-    return next((text for key, text in conf.items() if key.lower() == "topology"), None)
 
 
 def names(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -124,11 +106,6 @@ def entries(config: StackConfig) -> tuple[str, ...]:
 def default_of(declared: Mapping[str, Topology]) -> str:
     """The topology of partitions that name none. Pulumi sorts the settings, so their order says nothing."""
     return min(declared, key=lambda name: (not declared[name].default, name))
-
-
-def has_place(text: str | None, name: str) -> bool:
-    """Whether a value of ``Topology=`` has a place in this topology."""
-    return any(place.topology == name for place in places_of(text or ""))
 
 
 def _document(config: StackConfig) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,9 @@ from slinky_iac.config.fields import DnsLabel, Host, PartitionConf, Port, Quanti
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import ExternalHost, PodSettings, Service
+
+METRICS_PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
+"""What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
 
 
 class ExternalSlurmctld(ExternalHost):

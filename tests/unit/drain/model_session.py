@@ -95,6 +95,12 @@ def settings(replicas, **changes):
     return GateSettings(**{**plain, **changes})
 
 
+def autoscaled(replicas=0, *, max_replicas, name="hpc-worker-gpu"):
+    """A gate of a NodeSet whose number is a ScaledObject's of the stack."""
+    told = {"autoscaler": name, "autoscalerStep": 4.0, "autoscalerMinimum": 0.0}
+    return settings(replicas, scaler="autoscaler", max_replicas=max_replicas, props=told)
+
+
 def nothing(_w):
     pass
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from slinky_iac.drain import preview
 from slinky_iac.drain.gates import outputs
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.errors import KubeUnreachable
+from slinky_iac.errors import KubeNotFound, KubeUnreachable
+from slinky_iac.parts import writers
 from tests.made import scalers as made_scalers
 from tests.unit.drain.model import OURS, world
-from tests.unit.drain.model_session import settings
+from tests.unit.drain.model_session import autoscaled, settings
 
 
 class Silent:
@@ -141,8 +142,9 @@ class Watched:
     def observe(self, _settings, **_more):
         return world("1.1.0", 3).observe()
 
-    def scaler(self, _settings):
+    def asked(self, _path, _model, what):
         assert self.open, "a closed connection answers nothing"
+        raise KubeNotFound(f"no {what}", status=404)
 
     def listed(self, path, model, _what):
         assert self.open, "a closed connection answers nothing"
@@ -160,7 +162,7 @@ def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection():
         yield session
         session.open = False
 
-    found = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu")
+    found = autoscaled(max_replicas=4)
     assert preview.nodeset_scale(found, {"replicas": 0.0, "maxReplicas": 4.0}, opened).failures == ()
     assert not session.open
     assert "today's demand" in session.said[0] or "busy" in session.said[0]
@@ -177,6 +179,6 @@ def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection():
     ],
 )
 def test_only_a_stack_that_takes_the_number_over_is_asked_to_pause_the_former_autoscaler(before, after, leaving):
-    news = preview.with_leaving(before, after)
+    news = writers.inputs(before, after)
     assert news.get("formerAutoscaler") == leaving
     assert "formerAutoscaler" not in outputs(news), "what only one update needs is not in the state's outputs"

@@ -7,7 +7,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import Held
-from slinky_iac.drain import conf_back, conf_run, maintenance, removals, scale, scaler, sessions
+from slinky_iac.drain import conf_back, conf_run, maintenance, removals, scale, sessions
 from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.observe import conf_look
@@ -15,6 +15,8 @@ from slinky_iac.drain.proof import still_running
 from slinky_iac.drain.protocol import ClosePartitions, Drain
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, SlurmrestRefused
+from slinky_iac.parts.autoscale import pause
+from slinky_iac.parts.autoscale.demand import today
 from tests.made.jobs import run as made_run
 from tests.made.nodesets import nodeset
 from tests.made.rows import job, node, run
@@ -28,10 +30,10 @@ from tests.unit.drain.test_conf_steps import goal, host, look, next_step
 from tests.unit.drain.test_maintenance import HostSession
 from tests.unit.drain.test_maintenance import settings as of_hosts
 from tests.unit.drain.test_removals import LOGIN, Site, props
-from tests.unit.drain.test_scaler import Keda, Scaled, autoscaled
 from tests.unit.drain.test_sessions import session as of_login
 from tests.unit.drain.test_sessions import settings as login
 from tests.unit.drain.test_sessions import srun
+from tests.unit.parts.autoscale.test_pause import Keda, Scaled, autoscaled
 from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 
@@ -268,7 +270,7 @@ def test_a_gate_without_its_engine_leaves_the_pause_to_the_next_run():
 
 
 def fails(found):
-    with scaler.standing_still(AliveUntil(found), autoscaled(1), 3):
+    with pause.standing_still(AliveUntil(found), autoscaled(1), 3):
         found.alive = False
         raise DrainBlocked("the engine is gone")
 
@@ -280,8 +282,8 @@ def AliveUntil(found):
 
 def test_demand_is_unknown_where_jobs_that_wait_were_left_out():
     seen = made.seen([made.pod(0)], [made.node(0)])
-    assert scaler.today(seen, gate(1)) is not None
-    assert scaler.today(replace(seen, cluster=replace(seen.cluster, queue_left_out=1)), gate(1)) is None
+    assert today(seen, gate(1)) is not None
+    assert today(replace(seen, cluster=replace(seen.cluster, queue_left_out=1)), gate(1)) is None
 
 
 def test_what_slurm_says_takes_nothing_from_what_the_controller_says():

@@ -23,14 +23,15 @@ from slinky_iac.drain.protocol import (
 )
 from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeConflict, SlurmrestAuthError
-from slinky_iac.kube.scalers import KEDA_PAUSED
 from slinky_iac.kube.wire import Clock
+from slinky_iac.parts.autoscale.keda import PAUSED
+from slinky_iac.parts.autoscale.pause import seen_now
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.made import rows
 from tests.unit.drain.interleaving import Scheduler
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import OURS, world
-from tests.unit.drain.model_session import settings
+from tests.unit.drain.model_session import autoscaled, settings
 from tests.unit.drain.site_world import SiteWorld
 from tests.unit.drain.whole_site import SCALER, SiteKube, SiteSlurm
 from tests.unit.slurmrest import fake
@@ -163,7 +164,7 @@ def test_another_stacks_drain_is_not_lifted_by_name(hands):
 
 @pytest.mark.parametrize(("hpa", "stopped"), [(True, False), (False, True)])
 def test_an_autoscaler_has_not_stopped_while_its_hpa_may_write(hands, hpa, stopped):
-    hands.kube.scaled = {KEDA_PAUSED: "true"}
+    hands.kube.scaled = {PAUSED: "true"}
     told = hands.kube.asked
 
     def paused(path, model, what, **more):
@@ -173,7 +174,7 @@ def test_an_autoscaler_has_not_stopped_while_its_hpa_may_write(hands, hpa, stopp
         return found
 
     hands.kube.asked = paused
-    seen = hands.scaler(settings(2, scaler="autoscaler", autoscaler=SCALER))
+    seen = seen_now(hands, autoscaled(2, max_replicas=2, name=SCALER))
     assert (seen.paused, seen.stopped) == (True, stopped)
 
 

@@ -30,7 +30,7 @@ from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import DrainPolicy, OutsideSettings, Owner
 from slinky_iac.errors import KubeConflict, KubeNotFound
 from slinky_iac.kube.objects import OwnPartition
-from slinky_iac.kube.scalers import KEDA_PAUSED, Autoscaler
+from slinky_iac.parts.autoscale.keda import PAUSED, Autoscaler
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.made.kubernetes import meta as made_meta
 from tests.made.pods import pod as made_pod
@@ -156,7 +156,7 @@ class SiteKube(SharedKube):
         self.turn()
         if not path.endswith(f"/{SCALER}"):
             raise KubeNotFound("no ScaledObject", status=404)
-        paused = self.scaled.get(KEDA_PAUSED, "false") != "false"
+        paused = self.scaled.get(PAUSED, "false") != "false"
         stopped = [{"type": "Paused", "status": str(paused and not self.hpa)}]
         meta = made_meta(SCALER, annotations=dict(self.scaled)) | {"resourceVersion": f"{self.scaled_version}"}
         spec = {"scaleTargetRef": target("hpc-worker-gpu"), "maxReplicaCount": self.most}
@@ -332,7 +332,7 @@ class WholeSite(Site):
         )  # fmt: skip
 
     def nodeset(self, wanted: Wanted, policy: DrainPolicy | None = None) -> Any:
-        scaled = {"scaler": "autoscaler", "autoscaler": SCALER} if self.autoscaled else {}
+        scaled = {"scaler": "autoscaler", "props": {"autoscaler": SCALER}} if self.autoscaled else {}
         plain = settings(wanted.replicas, policy=policy or self.policy, version=self.w.version, cluster="hpc", **scaled)
         return replace(plain, updates="Gated" if wanted.rolls else plain.updates)
 
@@ -493,7 +493,7 @@ class WholeSite(Site):
         w = self.w
         if not self.autoscaled or w.gone:
             return
-        self.kube.hpa = self.kube.scaled.get(KEDA_PAUSED, "false") == "false"
+        self.kube.hpa = self.kube.scaled.get(PAUSED, "false") == "false"
         if self.kube.hpa and self.dice.random() < 0.03 and w.replicas < self.kube.most and self.kube.most <= 5:
             w.replicas, w.generation = w.replicas + 1, w.generation + 1
 

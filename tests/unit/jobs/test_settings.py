@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from slinky_iac.config.files import scripts_of
 from slinky_iac.config.slurm.times import minutes
 from slinky_iac.errors import ConfigError
 from slinky_iac.jobs.preview import judged, of_slurm_user
 from slinky_iac.jobs.run import result
 from slinky_iac.jobs.settings import JobSettings
+from slinky_iac.parts.jobs.gate import scripts_of
 from slinky_iac.parts.jobs.settings import Job, JobScript
 from slinky_iac.slurmrest.objects import Number
 from slinky_iac.slurmrest.submitted import PartitionLimits, _Maximums

@@ -15,17 +15,8 @@ from slinky_iac.kube.client import controlled
 from slinky_iac.kube.objects import Pod, WrittenMeta
 from slinky_iac.kube.pods import hosts_of
 from slinky_iac.kube.resources import Controller, ControllerSpec
-from slinky_iac.kube.scalers import KEDA_PAUSED, Autoscaler, ScaledObject
 from tests.made.kubernetes import meta as made_meta
-from tests.made.scalers import target
 from tests.unit.kube.test_client import a_nodeset, a_pod, client_of, pod_body, scaler, status
-
-
-@pytest.mark.parametrize(("text", "paused"), [("true", True), ("True", True), ("", True), ("yes", True), ("false", False)])
-def test_any_text_but_false_pauses_keda(text: str, *, paused: bool) -> None:
-    meta = made_meta("gpu", annotations={KEDA_PAUSED: text})
-    spec = {"scaleTargetRef": target("hpc-worker-gpu")}
-    assert msgspec.convert({"metadata": meta, "spec": spec}, ScaledObject).paused is paused
 
 
 def test_an_api_server_without_autoscalers_is_an_error_and_one_without_keda_none() -> None:
@@ -99,10 +90,3 @@ def test_a_new_slurm_conf_is_permitted_for_the_generation_that_was_looked_at() -
     client_of(handle).set_extra_conf("slurm", Controller(meta, ControllerSpec("")), "a=b")
     (body,) = bodies
     assert body["metadata"]["annotations"] == {names.ANNOTATION_PERMIT: names.permit_to_configure(7)}
-
-
-@pytest.mark.parametrize(("active", "trouble"), [("False", "no metric"), ("True", "")])
-def test_an_autoscaler_that_acts_has_no_trouble(active: str, trouble: str) -> None:
-    body = scaler("HorizontalPodAutoscaler", "mine")
-    body["status"] = {"conditions": [{"type": "ScalingActive", "status": active, "message": "no metric"}]}
-    assert msgspec.convert(body, Autoscaler).trouble == trouble

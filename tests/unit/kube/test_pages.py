@@ -13,6 +13,7 @@ from slinky_iac.kube import machines, marks, pods, scalers
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.names import API_VERSION
+from slinky_iac.parts.autoscale import keda
 from tests.api_server import ApiServer, Json
 from tests.gate_site import AT, HPAS, NODESETS, PODS, SCALED, nodeset_body, pod_body
 from tests.made.scalers import target
@@ -62,7 +63,7 @@ LISTS: dict[str, Callable[[KubeClient], Collection[object]]] = {
     "NodeSets": lambda kube: kube.nodesets("slurm"),
     "Controllers": lambda kube: kube.controllers(),
     "autoscalers": lambda kube: scalers.all_scalers(kube, "slurm"),
-    "HPAs of a NodeSet": lambda kube: scalers.autoscalers(kube, "slurm", "hpc-worker-g0"),
+    "HPAs of a NodeSet": lambda kube: keda.autoscalers(kube, "slurm", "hpc-worker-g0"),
     "Kubernetes nodes": machines.machines,
     "hosts of a login set": lambda kube: pods.hosts_of(kube, "slurm", "a=b"),
     "pods that mount a Secret": lambda kube: pods.pods_with_secret(kube, "slurm", "jwt"),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.parts.node_table.checks import EXPECTED
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.check_lines import TOPOLOGY as EXPECTED
 from tests.made.nodes import node
 from tests.unit.preflight.made import FACTS, stack
 

@@ -307,7 +307,7 @@ def test_slurmdbd_without_a_registered_slurmctld_is_told() -> None:
     assert "doesn't know" in next(e.text for e in made(slurmdbd=Answer((), 3)).endpoints if e.name == "slurmdbd")
 
 
-QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "workers", "keys", "scalers", "guards")]
+QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "workers", "keys", "writers", "guards")]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

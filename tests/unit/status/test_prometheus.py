@@ -10,7 +10,7 @@ from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.metrics import METRICS, Sample, exposition, sample
 from slinky_iac.commands.status.model import Answer
 from slinky_iac.commands.status.prometheus import samples, text
-from slinky_iac.kube.scalers import Scaling
+from slinky_iac.drain.own_writers import WriterState
 from tests.unit.status import made
 
 SILENT = Answer(trouble="connection refused")
@@ -45,10 +45,15 @@ def test_wanted_and_registered_stand_side_by_side(whole):
 
 
 @pytest.mark.parametrize(
-    ("answer", "number"), [(Answer(Scaling(paused=True)), {("gpu",): 1}), (Answer(Scaling()), {("gpu",): 0}), (SILENT, {})]
+    ("answer", "number"),
+    [
+        (Answer(WriterState(paused=True)), {("gpu",): 1}),
+        (Answer(WriterState(paused=False)), {("gpu",): 0}),
+        (SILENT, {}),
+    ],
 )
 def test_a_paused_autoscaler_is_one_and_an_unknown_one_has_no_number(answer, number):
-    found = status(made.known_facts(), replace(made.answers(), scalers={"gpu": answer}))
+    found = status(made.known_facts(), replace(made.answers(), writers={"gpu": {"autoscaler": answer}}))
     assert labelled(found, "slinky_scaler_paused", "nodeset") == number
     assert bool(found.unknown) == (not number)
 

@@ -6,13 +6,14 @@ from slinky_iac.commands.status.metrics import METRICS
 from slinky_iac.config.reading.load import load
 from slinky_iac.parts.monitoring.alerts import alerts, groups
 from slinky_iac.parts.monitoring.objects import (
-    PATHS,
     dashboard,
     metrics_endpoint,
     rule_spec,
     service_monitor,
     status_job,
 )
+from slinky_iac.parts.monitoring.settings import StatusJob
+from slinky_iac.parts.slurmctld.settings import METRICS_PATHS
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.stacks import minimal, outside
@@ -29,6 +30,10 @@ def out(**monitoring):
     return load(found | {"monitoring": monitoring})
 
 
+def test_the_folder_of_a_status_is_on_another_machine():
+    assert StatusJob.elsewhere == {"folder"}
+
+
 def test_a_stack_that_asks_for_nothing_has_the_spec_of_before():
     assert "metrics" not in controller_spec(load(minimal()))
     plain = controller_spec(load(minimal(controller={"metrics": True})))
@@ -43,7 +48,7 @@ def test_slurmctld_in_kubernetes_serves_metrics_and_the_operator_makes_its_servi
         "serviceMonitor": {
             "enabled": True,
             "interval": "60s",
-            "endpoints": [{"path": path} for path in PATHS],
+            "endpoints": [{"path": path} for path in METRICS_PATHS],
             "labels": {"release": "kps"},
         },
     }
@@ -57,7 +62,7 @@ def test_an_outside_slurmctld_is_scraped_at_its_own_address_and_port():
     assert found.slice["ports"] == [{"name": "metrics", "port": port, "protocol": "TCP"}]
     assert found.service["ports"][0]["name"] == "metrics"
     spec = service_monitor(config, config.monitoring)
-    assert {each["path"] for each in spec["endpoints"]} == set(PATHS)
+    assert {each["path"] for each in spec["endpoints"]} == set(METRICS_PATHS)
     assert {(each["port"], each["interval"], each["scrapeTimeout"]) for each in spec["endpoints"]} == {
         ("metrics", "30s", "25s")
     }

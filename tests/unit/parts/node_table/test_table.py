@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.node_table.table import FEATURE, kubernetes_rows, labels_of, members, named_nodes
+from slinky_iac.parts.node_table.table import FEATURE, kubernetes_rows, labels_of
 from slinky_iac.specs.slurm_conf import host_lines, metal_lines
 from slinky_iac.specs.workers import nodeset_spec
 from tests.stacks import minimal
@@ -26,7 +26,7 @@ def test_a_word_is_a_label_of_the_node_a_feature_of_its_pods_and_a_feature_of_th
     annotations = {"topology.slinky.slurm.net/spec": "topo-switch:s1"}
     row = {"names": ["worker-[1-2]"], "selector": {}, "labels": labels, "annotations": annotations}
     assert kubernetes_rows(config.nodes) == [row]
-    assert named_nodes(config.nodes) == ("worker-1", "worker-2")
+    assert config.nodes.named == ("worker-1", "worker-2")
     spec = nodeset_spec(config, "gpu", config.nodesets["gpu"])
     assert spec["extraConf"] == "Features=ib Gres=gpu:2"
     assert spec["template"]["spec"]["nodeSelector"] == labels if "spec" in spec["template"] else True
@@ -86,7 +86,7 @@ def test_every_feature_of_a_row_is_on_every_node_of_it_and_on_no_other(words, nu
     config = stack({"names": [f"worker-[1-{number}]"], "features": words})
     (row,) = config.nodes.table
     assert set(labels_of(config.nodes, row).values()) <= {FEATURE}
-    assert set(named_nodes(config.nodes)) == set(members(row)) == {f"worker-{at}" for at in range(1, number + 1)}
+    assert set(config.nodes.named) == set(row.members) == {f"worker-{at}" for at in range(1, number + 1)}
 
 
 POOL = {"selector": {"pool": "gpu"}, "nodesets": ["gpu"], "features": ["ib"]}
@@ -95,7 +95,7 @@ POOL = {"selector": {"pool": "gpu"}, "nodesets": ["gpu"], "features": ["ib"]}
 def test_a_selector_is_for_the_api_server_to_answer():
     config = stack(POOL)
     assert [row["selector"] for row in kubernetes_rows(config.nodes)] == [{"pool": "gpu"}]
-    assert named_nodes(config.nodes) == (), "any node may be meant, so rights name none"
+    assert config.nodes.named == (), "any node may be meant, so rights name none"
     assert config.nodesets["gpu"].pod.node_selector == {"slurm.example.org/ib": "true"}
 
 

@@ -8,29 +8,21 @@ removes the ScaledObject, which it does after the gate. A run that was killed le
 takes it over, and so does `drain cancel`. A person's pause is left alone.
 
 The mark is ``stack/nodeset run``, by which an earlier run that still continues doesn't take back a later one's pause.
-
-Today's demand, for previews, is what the autoscaler asks for now, by slurmctld's nodes and jobs. slurmrestd says neither
-which jobs are held nor how many nodes a job may take at most: held ones are counted here, and a job for its least number of
-nodes. KEDA goes by slurmctld's own metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac import names
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.protocol import Observation, Step, Stop, Wait
-from slinky_iac.drain.scaler_steps import ScalerView, pausable, pause_step, resume_step
+from slinky_iac.drain.protocol import Step, Stop, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.words import whose
-from slinky_iac.errors import DrainBlocked, SlinkyError
-from slinky_iac.node_demand import Demand
-from slinky_iac.slurmrest.objects import Job
-from slinky_iac.text import counted
+from slinky_iac.errors import DrainBlocked, KubeNotFound, SlinkyError
+from slinky_iac.parts.autoscale import keda
+from slinky_iac.parts.autoscale.pause_steps import PauseScaler, ResumeScaler, ScalerView, Told, pause_step, resume_step
 
 
 class ScalerTask(Task["ScalerView | None"]):
@@ -40,9 +32,21 @@ class ScalerTask(Task["ScalerView | None"]):
 
     settings: GateSettings
 
+    _found: keda.ScaledObject | None = None
+    """That of the last look: what is written is on this one's condition."""
+
     def look(self) -> ScalerView | None:
         """The ScaledObject; None where there is none."""
-        return self.session.scaler(self.settings)
+        self._found = found(self.session, self.settings)
+        return None if self._found is None else view(self.session, self.settings, self._found)
+
+    def act(self, step: Step) -> None:
+        """Write the ScaledObject, which no step of the session's does."""
+        if self._found is None or not isinstance(step, PauseScaler | ResumeScaler):
+            raise AssertionError("a ScaledObject is written only after a look at it")
+        mark, max_replicas = (step.mark, None) if isinstance(step, PauseScaler) else (None, step.max_replicas)
+        wanted = {keda.PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
+        keda.write(self.session.kube, self.settings.reach.namespace, self._found, wanted, max_replicas)
 
     def decide(self, seen: ScalerView | None) -> Step:
         step = pause_step(seen, self.owner, self.session.run)
@@ -85,7 +89,7 @@ class ResumeTask(ScalerTask):
 def standing_still(session: Session, settings: GateSettings, current: int) -> Iterator[bool]:
     """Inside of it KEDA scales nothing, where there are more replicas than the maximum or an earlier run paused it; yields
     whether that is so. After it KEDA continues: with the maximum of the settings, or after an error as before."""
-    seen = _seen(session, settings)
+    seen = seen_now(session, settings)
     if seen is None or not (settings.leaving or current > settings.target or seen.is_ours(settings.owner)):
         yield False
         return
@@ -110,89 +114,42 @@ def _give_back_after_error(session: Session, settings: GateSettings) -> None:
 
 def stop_for_removal(session: Session, settings: GateSettings) -> None:
     """Before a NodeSet is removed: an autoscaler that is still there adds no pod any more. Pulumi removes it before."""
-    if _seen(session, settings) is not None:
+    if seen_now(session, settings) is not None:
         drive(ScalerTask(session, settings))
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
     """Take back a pause of any run of this gate; returns how many steps it took."""
-    seen = _seen(session, settings)
+    seen = seen_now(session, settings)
     if seen is None or not seen.is_ours(settings.owner):
         return 0
     drive(ResumeTask(session, settings, "", None))
     return 1
 
 
-def _seen(session: Session, settings: GateSettings) -> ScalerView | None:
-    return session.scaler(settings) if pausable(settings) else None
-
-
-@dataclass(frozen=True)
-class Today:
-    """One look."""
-
-    demand: Demand
-    replicas: int
-    too_wide: tuple[Job, ...] = ()
-    """Jobs that wait for more nodes than the maximum."""
-    elsewhere: int = 0
-    """Of the jobs that wait, those that name other partitions too: slurmctld counts each in one only (``part_ptr``)."""
-
-
-def today(seen: Observation, settings: GateSettings) -> Today | None:
-    """The demand in a look; None where Slurm or the NodeSet gave no answer, or not all jobs that wait were read."""
-    if seen.cluster is None or seen.nodeset is None or seen.cluster.queue_left_out:
+def found(session: Session, settings: GateSettings) -> keda.ScaledObject | None:
+    """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
+    raise."""
+    if not (name := Told.of(settings).pausable):
         return None
-    waiting = tuple(job for job in seen.cluster.queue if job.waits and settings.owner.nodeset in job.partitions)
-    widest = max((job.least for job in waiting), default=0)
-    too_wide = tuple(job for job in waiting if job.least > settings.max_replicas and len(job.partitions) == 1)
-    elsewhere = sum(len(job.partitions) > 1 for job in waiting)
-    return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide, elsewhere)
+    try:
+        return keda.scaled_object(session.kube, settings.reach.namespace, name)
+    except KubeNotFound:
+        return None
 
 
-def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) -> Demand:
-    records = [cluster.nodes[pod.slurm_node] for pod in seen.pods if pod.slurm_node in cluster.nodes]
-    busy = [node for node in records if node.busy]
-    calm = [node for node in records if not node.busy]
-    return Demand(
-        alloc=len(busy),
-        idle=len(calm),
-        drained=sum(node.drained_or_draining for node in calm),
-        nodes=len(records),
-        pending=pending,
-        # By job and in the whole cluster, as slurmctld's metric and so the autoscaler counts.
-        suspended=sum("SUSPENDED" in job.job_state for job in cluster.unfinished),
-        narrow=widest,
-        wide=widest,
+def view(session: Session, settings: GateSettings, state: keda.ScaledObject) -> ScalerView:
+    """The same with what of it still writes the NodeSet, which is asked for after it."""
+    left = keda.autoscalers(session.kube, settings.reach.namespace, settings.resource)
+    return ScalerView(
+        paused=state.paused,
+        mark=state.metadata.annotations.get(names.ANNOTATION_PAUSED_BY, ""),
+        stopped=state.status.says("Paused") is not None and not left,
+        max_replicas=state.spec.max_replica_count,
     )
 
 
-def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str, bool]]:
-    """Sentences for a preview, and whether each is a warning. None: not known, which isn't no demand."""
-    name = settings.owner.nodeset
-    if found is None:
-        yield f"{name}: today's demand is not known: Slurm gave no answer, or too many jobs wait to read them all", False
-        return
-    demand = found.demand
-    wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
-    widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
-    asked = demand.asked(settings.step, settings.least, settings.max_replicas)
-    if found.elsewhere:
-        widest += f" ({found.elsewhere} of them in other partitions too, and slurmctld counts each in one)"
-    yield (
-        f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
-        f" {settings.max_replicas}, and has {found.replicas}",
-        False,
-    )
-    if found.too_wide:
-        yield (
-            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.max_replicas} it never starts here, and it keeps"
-            " the autoscaler at its maximum. Raise maxReplicas, or cancel the job",
-            True,
-        )
-
-
-def _some(jobs: Sequence[Job]) -> str:
-    widest = max(jobs, key=lambda job: job.least)
-    more = f", as {counted(len(jobs) - 1, 'other job')} does" if len(jobs) > 1 else ""
-    return f"job {whose(widest)} waits for {widest.least} nodes{more}"
+def seen_now(session: Session, settings: GateSettings) -> ScalerView | None:
+    """One look at it."""
+    state = found(session, settings)
+    return None if state is None else view(session, settings, state)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.drain import scale, scaler
-from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
-from slinky_iac.drain.scaler import standing_still
-from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
-from slinky_iac.errors import DrainBlocked, DrainDeadline
-from slinky_iac.kube.objects import Listed
+from slinky_iac import names
+from slinky_iac.drain import scale
+from slinky_iac.drain.protocol import Done, SetReplicas, Wait
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict
+from slinky_iac.kube.objects import Listed, WrittenMeta
 from slinky_iac.kube.scalers import Scaler, writing
+from slinky_iac.parts.autoscale import pause
+from slinky_iac.parts.autoscale.keda import PAUSED as KEDA_PAUSED
+from slinky_iac.parts.autoscale.pause import standing_still
+from slinky_iac.parts.autoscale.pause_steps import PauseScaler, ResumeScaler, ScalerView, pause_step, resume_step
 from tests.made import scalers as made_scalers
+from tests.made.kubernetes import meta as made_meta
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
 from tests.unit.drain.model_session import ModelSession, job_ends, nothing, with_job
+from tests.unit.drain.model_session import autoscaled as autoscaled_gate
 from tests.unit.drain.model_session import settings as gate
 from tests.unit.examples import examples
 
+NAME = "hpc-worker-gpu"
 PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, max_replicas=8)
 VIEWS = st.builds(
     ScalerView,
@@ -76,13 +84,32 @@ class Keda:
     works: bool = True
     hpa: bool = True
 
+    version: int = 1
+
     def reconcile(self) -> None:
         if self.works:
             self.hpa = not self.paused
 
-    @property
-    def view(self) -> ScalerView:
-        return ScalerView(self.paused, self.mark, not self.hpa, self.max_replicas)
+    def asked(self, _path: str, model: Any, _what: str) -> Any:
+        """The ScaledObject, as the API server has it."""
+        marked = {names.ANNOTATION_PAUSED_BY: self.mark} if self.mark else {}
+        meta = made_meta(NAME, annotations=marked | ({KEDA_PAUSED: "true"} if self.paused else {}))
+        spec = {"scaleTargetRef": made_scalers.target(NAME), "maxReplicaCount": self.max_replicas}
+        stopped = {"conditions": [{"type": "Paused", "status": str(not self.hpa)}]}
+        meta["resourceVersion"] = f"{self.version}"
+        return msgspec.convert({"metadata": meta, "spec": spec, "status": stopped}, model)
+
+    def listed(self, path: str, model: Any, _what: str) -> Any:
+        """Its HorizontalPodAutoscaler."""
+        return made_scalers.listed(path, model, *([f"HorizontalPodAutoscaler/keda-hpa-{NAME}"] if self.hpa else []))
+
+    def patch(self, _path: str, meta: WrittenMeta, change: dict[str, Any], _what: str) -> None:
+        if meta.resource_version != f"{self.version}":
+            raise KubeConflict("written since", status=409)
+        self.version += 1
+        annotations = change["metadata"]["annotations"]
+        self.paused, self.mark = annotations[KEDA_PAUSED] == "true", annotations[names.ANNOTATION_PAUSED_BY] or ""
+        self.max_replicas = change.get("spec", {}).get("maxReplicaCount", self.max_replicas)
 
 
 class Scaled(ModelSession):
@@ -90,31 +117,21 @@ class Scaled(ModelSession):
 
     def __init__(self, w, keda, meanwhile=(), run="r1"):
         super().__init__(w, meanwhile, run)
-        self.keda = keda
+        self.keda = self.kube = keda
         self.written_while_scaled = []
-
-    def scaler(self, _settings):
-        return self.keda.view
 
     def pause(self, seconds):
         self.keda.reconcile()
         return super().pause(seconds)
 
     def act(self, step, owner):
-        match step:
-            case PauseScaler(mark):
-                self.keda.paused, self.keda.mark = True, mark
-            case ResumeScaler(max_replicas):
-                self.keda.paused, self.keda.mark = False, ""
-                self.keda.max_replicas = self.keda.max_replicas if max_replicas is None else max_replicas
-            case _:
-                if self.keda.hpa:
-                    self.written_while_scaled.append(step)
-                super().act(step, owner)
+        if self.keda.hpa:
+            self.written_while_scaled.append(step)
+        super().act(step, owner)
 
 
 def autoscaled(max_replicas):
-    return gate(0, scaler="autoscaler", max_replicas=max_replicas, autoscaler="hpc-worker-gpu")
+    return autoscaled_gate(max_replicas=max_replicas)
 
 
 def test_lowering_the_maximum_pauses_drains_writes_and_resumes():
@@ -151,16 +168,16 @@ def test_a_deadline_gives_the_autoscaler_back_with_its_old_maximum():
 
 def test_a_removal_pauses_and_leaves_it():
     session = Scaled(world("1.1.0", 2), Keda())
-    scaler.stop_for_removal(session, autoscaled(4))
+    pause.stop_for_removal(session, autoscaled(4))
     assert session.keda.paused
     assert not session.keda.hpa
 
 
 def test_a_cancel_gives_back_a_dead_run_s_pause():
     session = Scaled(world("1.1.0", 2), Keda(mark="dev/gpu r0", paused=True, hpa=False))
-    assert scaler.give_back(session, autoscaled(4)) == 1
+    assert pause.give_back(session, autoscaled(4)) == 1
     assert (session.keda.paused, session.keda.mark, session.keda.max_replicas) == (False, "", 8)
-    assert scaler.give_back(session, autoscaled(4)) == 0
+    assert pause.give_back(session, autoscaled(4)) == 0
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -185,11 +202,11 @@ def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pod
 
 
 def test_another_autoscaler_of_the_nodeset_is_a_rival_and_what_keda_makes_is_none():
-    names = ("ScaledObject/gpu", "HorizontalPodAutoscaler/keda-hpa-gpu", "ScaledObject/mine", "HorizontalPodAutoscaler/h")
+    scalers = ("ScaledObject/gpu", "HorizontalPodAutoscaler/keda-hpa-gpu", "ScaledObject/mine", "HorizontalPodAutoscaler/h")
     found = [(each, made_scalers.listed(f"/{kind.lower()}s", Listed[Scaler], each)[0])
-             for each in names for kind in (each.partition("/")[0],)]  # fmt: skip
+             for each in scalers for kind in (each.partition("/")[0],)]  # fmt: skip
     assert writing(found, "hpc-worker-gpu", "gpu") == ("ScaledObject/mine", "HorizontalPodAutoscaler/h")
-    assert writing(found, "hpc-worker-gpu") == names
+    assert writing(found, "hpc-worker-gpu") == scalers
     assert writing(found, "hpc-worker-other") == ()
 
 

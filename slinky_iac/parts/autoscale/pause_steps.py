@@ -1,12 +1,59 @@
-"""What a look shows of KEDA's ScaledObject, and the next step towards one that is paused or given back: pure decisions of
-:mod:`slinky_iac.drain.scaler`."""
+"""What a gate was told of its NodeSet's ScaledObject, what a look shows of it, and the next step towards one that is paused
+or given back: pure decisions of :mod:`slinky_iac.parts.autoscale.pause`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, Step, Wait
+from slinky_iac.drain.protocol import Done, Step, Wait
 from slinky_iac.drain.settings import GateSettings, Owner
+
+
+@dataclass(frozen=True)
+class PauseScaler(Step):
+    """Let KEDA scale nothing, with our mark, if the ScaledObject is still the one of this look."""
+
+    doing = "pausing the autoscaler"
+    mark: str
+
+
+@dataclass(frozen=True)
+class ResumeScaler(Step):
+    """Take our pause back and write the maximum, in one patch, if the ScaledObject is still the one of this look."""
+
+    doing = "giving the autoscaler back"
+    max_replicas: int | None
+    """None: it stays as it is."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the gate was told (:func:`slinky_iac.parts.autoscale.scaler.gate_props`)."""
+
+    name: str = ""
+    """The ScaledObject that the stack makes for the NodeSet; ``""`` where it makes none."""
+    leaving: str = ""
+    """The one that it had, and that the engine removes after this update."""
+    step: int = 1
+    """Nodes that it asks for at once for jobs of one node."""
+    least: int = 0
+    """Fewest replicas that it asks for."""
+
+    @classmethod
+    def of(cls, settings: GateSettings) -> Told:
+        """Read the gate's inputs; numbers may have come as floats."""
+        told = settings.props
+        return cls(
+            name=str(told.get("autoscaler") or ""),
+            leaving=settings.leaving,
+            step=int(told.get("autoscalerStep") or 1),
+            least=int(told.get("autoscalerMinimum") or 0),
+        )
+
+    @property
+    def pausable(self) -> str:
+        """The one that is paused while the gate drains; ``""`` where there is none."""
+        return self.name or self.leaving
 
 
 @dataclass(frozen=True)
@@ -27,11 +74,6 @@ class ScalerView:
     def is_of(self, owner: Owner, run: str) -> bool:
         """Whether this very run has."""
         return self.mark == mark(owner, run)
-
-
-def pausable(settings: GateSettings) -> str:
-    """The autoscaler that is paused while the gate drains; ``""`` where there is none."""
-    return settings.autoscaler or settings.leaving
 
 
 def mark(owner: Owner, run: str) -> str:

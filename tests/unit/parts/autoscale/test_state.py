@@ -1,15 +1,17 @@
-"""What `status` says of an autoscaler that doesn't do its work."""
+"""What KEDA's objects say, and what `status` says of an autoscaler that doesn't do its work."""
 
 from __future__ import annotations
 
 import httpx
+import msgspec
 import pytest
 
-from slinky_iac.commands.status.nodes import autoscaler_in_words
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
-from slinky_iac.kube.scalers import Scaling, scaling
+from slinky_iac.parts.autoscale.keda import PAUSED, Autoscaler, ScaledObject, state_of
+from tests.made.kubernetes import meta as made_meta
 from tests.made.scalers import target
+from tests.unit.kube.test_client import always, client_of, scaler, status
 
 META = {
     "name": "slurm-worker-gpu",
@@ -59,8 +61,25 @@ def answers(annotations=None, conditions=(), failures=0, trouble=""):
 )
 def test_a_pause_and_a_missing_metric_are_told(given, said):
     with answers(**given) as kube:
-        assert autoscaler_in_words(scaling(kube, "slurm", "slurm-worker-gpu", "slurm-worker-gpu")) == said
+        assert state_of(kube, "slurm", "slurm-worker-gpu", "slurm-worker-gpu").said == said
 
 
 def test_a_missing_one_is_told():
-    assert autoscaler_in_words(Scaling(there=False))[0].startswith("its ScaledObject is missing")
+    with client_of(always(status(404, "no such ScaledObject"))) as kube:
+        found = state_of(kube, "slurm", "slurm-worker-gpu", "slurm-worker-gpu")
+    assert found.said[0].startswith("its ScaledObject is missing")
+    assert not found.paused
+
+
+@pytest.mark.parametrize(("text", "paused"), [("true", True), ("True", True), ("", True), ("yes", True), ("false", False)])
+def test_any_text_but_false_pauses_keda(text: str, *, paused: bool) -> None:
+    meta = made_meta("gpu", annotations={PAUSED: text})
+    spec = {"scaleTargetRef": target("hpc-worker-gpu")}
+    assert msgspec.convert({"metadata": meta, "spec": spec}, ScaledObject).paused is paused
+
+
+@pytest.mark.parametrize(("active", "trouble"), [("False", "no metric"), ("True", "")])
+def test_an_autoscaler_that_acts_has_no_trouble(active: str, trouble: str) -> None:
+    body = scaler("HorizontalPodAutoscaler", "mine")
+    body["status"] = {"conditions": [{"type": "ScalingActive", "status": active, "message": "no metric"}]}
+    assert msgspec.convert(body, Autoscaler).trouble == trouble

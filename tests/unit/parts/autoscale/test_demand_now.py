@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.drain.scaler import in_words, today
 from slinky_iac.node_demand import METRICS, OF_CLUSTER, read
+from slinky_iac.parts.autoscale.demand import in_words, today
 from tests.unit.drain.made import job, node, pod, seen
-from tests.unit.drain.model_session import settings
+from tests.unit.drain.model_session import autoscaled
 
-AUTOSCALED = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu", step=4, least=0)
+AUTOSCALED = autoscaled(max_replicas=4)
 
 
 def look(pods=2, nodes=(), jobs=(), **more):
