@@ -57,11 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     away = "take the release from Helm, for the stack of this file: `helm uninstall` finds it no longer; nothing is deleted"
     what.add_argument("--let-go", metavar="FILE", help=away)
     rendered = (
-        "with --out: values of a release that Helm has no record of, as Argo CD leaves none; can be repeated, as -f of Helm"
+        "with --out, for a release that Helm has no record of (Argo CD leaves none): its values; can be repeated, as Helm's"
+        " -f"
     )
     parser.add_argument("--values", action="append", metavar="FILE", help=rendered)
     ended = "; ".join(f"{key}: {ends}" for key, ends in {each.key: each.ends for each in WRITERS}.items())
-    stopped = f"a writer that is named and has stopped; can be repeated; --let-go takes its claims on fields away. {ended}"
+    stopped = (
+        "another program that `adopt` names, once you know that it writes no longer; can be repeated. --let-go removes its"
+        f" claims on fields. It has stopped when: {ended}"
+    )
     keys = tuple(dict.fromkeys(each.key for each in WRITERS))
     parser.add_argument("--stopped", action="append", default=[], choices=keys, help=stopped)
     file, context = _OPTIONS
