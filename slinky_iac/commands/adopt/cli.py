@@ -19,7 +19,7 @@ from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
 from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
 from slinky_iac.commands.adopt.model import Live, Release, chart_version
-from slinky_iac.commands.adopt.writers import WRITERS
+from slinky_iac.commands.adopt.writers import ENDS
 from slinky_iac.commands.check import as_text, errors_of, judge
 from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
@@ -61,13 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " -f"
     )
     parser.add_argument("--values", action="append", metavar="FILE", help=rendered)
-    ended = "; ".join(f"{key}: {ends}" for key, ends in {each.key: each.ends for each in WRITERS}.items())
+    ended = "; ".join(f"{key}: {ends}" for key, ends in ENDS.items())
     stopped = (
         "another program that `adopt` names, once you know that it writes no longer; can be repeated. --let-go removes its"
         f" claims on fields. It has stopped when: {ended}"
     )
-    keys = tuple(dict.fromkeys(each.key for each in WRITERS))
-    parser.add_argument("--stopped", action="append", default=[], choices=keys, help=stopped)
+    parser.add_argument("--stopped", action="append", default=[], choices=tuple(ENDS), help=stopped)
     file, context = _OPTIONS
     parser.add_argument(file, metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
     parser.add_argument(context, help="context of the kubeconfig; by default its current one")
