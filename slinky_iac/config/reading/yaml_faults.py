@@ -53,7 +53,7 @@ def _unclosed(text: str) -> tuple[int, str] | None:
                 begun.append(token)
             elif isinstance(token, yaml.FlowMappingEndToken | yaml.FlowSequenceEndToken) and begun:
                 begun.pop()
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, OverflowError):  # a number of a sign that there isn't raises what chr() raises
         return None
     if not begun:
         return None
