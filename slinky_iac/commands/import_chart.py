@@ -57,20 +57,24 @@ _OPERATOR: Final = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument(
-        "values", metavar="VALUES", help="values.yaml of the chart slurm, or `helm get values RELEASE -o yaml`"
+        "values",
+        metavar="VALUES",
+        help="values.yaml of the chart slurm, what `helm get values RELEASE -o yaml` prints, or the object that has them: a"
+        " HelmRelease of Flux, an Application or ApplicationSet of Argo CD",
     )
-    more = "another one over it, as Helm takes several -f; can be repeated"
+    more = "another such file, laid over VALUES, as of several -f of Helm the last one counts; can be repeated"
     parser.add_argument("-f", "--values", dest="more", action="append", default=[], metavar="FILE", help=more)
     parser.add_argument("--operator", action="append", default=[], metavar="FILE", help="values of the chart slurm-operator")
     parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
-    own = f"by default that of an object of Flux or Argo CD, else {_DEFAULTS['release']}"
+    own = f"by default what an object of Flux or Argo CD says, else {_DEFAULTS['release']}"
     parser.add_argument("--release", help=f"name of the Helm release; {own}")
     parser.add_argument("--namespace", help=f"its namespace; {own}")
     version = (
-        "release of chart and operator, 1.1.2 or 1.1; by default that of such an object or of the operator's image, else"
+        "release of the chart and the operator, as 1.1.2 or 1.1; by default what such an object or the operator's image"
+        " says, else"
     )
     parser.add_argument(
-        "--chart-version", metavar="VERSION", help=f"{version} {_VERSION}; 1.0 and 1.1 have other defaults than 1.2"
+        "--chart-version", metavar="VERSION", help=f"{version} {_VERSION}. Defaults of 1.0 and 1.1 differ from those of 1.2"
     )
     output.add_json(parser)
 
@@ -218,7 +222,7 @@ def require_each_its_own(values: Mapping[str, Any], operator: Mapping[str, Any])
         )
     if key := key_of_operator(values):
         raise ProjectError(
-            f"VALUES: the key {name_of(key)} is of the chart slurm-operator, and none is of the chart slurm. Nothing was"
+            f"VALUES: the key {name_of(key)} is of the chart slurm-operator, and no key is of the chart slurm. Nothing was"
             " written: name this file behind --operator, and the chart slurm's as VALUES"
         )
 
@@ -253,7 +257,7 @@ def _given(file: str) -> Given:
         if is_template(text):
             why = "it looks like a template: render it first, or give what `helm get values` prints"
         where = f"{file}:{line}" if line else file
-        raise ProjectError(f"{where}: this isn't a YAML document of values: {why}. Nothing was written") from None
+        raise ProjectError(f"{where}: not read: {why}. Nothing was written") from None
     if found is None:
         return Given({})
     if not isinstance(found, dict):

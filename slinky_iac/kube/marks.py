@@ -28,6 +28,11 @@ class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
         parts = ((manager, fields.get(f"f:{part}")) for manager, fields in claims if isinstance(fields, dict))
         return frozenset(manager for manager, found in parts if isinstance(found, dict) and (not key or f"f:{key}" in found))
 
+    @property
+    def of_spec(self) -> frozenset[str]:
+        """Field managers that own something of the spec, but for what they set as a number alone (an autoscaler)."""
+        return frozenset(each.manager for each in self.managed_fields if "f:spec" in each.fields_v1 and not each.subresource)
+
     def sets_spec(self, manager: str) -> bool:
         """Whether a field manager whose name begins so owns something of the spec."""
         return any(each.manager.startswith(manager) and "f:spec" in each.fields_v1 for each in self.managed_fields)

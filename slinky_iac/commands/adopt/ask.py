@@ -99,6 +99,7 @@ def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:
             labels=each.metadata.labels,
             annotations=each.metadata.annotations,
             managers=frozenset(claim.manager for claim in each.metadata.managed_fields),
+            setters=each.metadata.of_spec,
         )
         for each in sorted(found, key=lambda each: each.metadata.name)
     ]

@@ -19,7 +19,7 @@ from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
 from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
 from slinky_iac.commands.adopt.model import Live, Release, chart_version
-from slinky_iac.commands.adopt.writers import WRITERS
+from slinky_iac.commands.adopt.writers import ENDS
 from slinky_iac.commands.check import as_text, errors_of, judge
 from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
@@ -57,13 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     away = "take the release from Helm, for the stack of this file: `helm uninstall` finds it no longer; nothing is deleted"
     what.add_argument("--let-go", metavar="FILE", help=away)
     rendered = (
-        "with --out: values of a release that Helm has no record of, as Argo CD leaves none; can be repeated, as -f of Helm"
+        "with --out, for a release that Helm has no record of (Argo CD leaves none): its values; can be repeated, as Helm's"
+        " -f"
     )
     parser.add_argument("--values", action="append", metavar="FILE", help=rendered)
-    ended = "; ".join(f"{key}: {ends}" for key, ends in {each.key: each.ends for each in WRITERS}.items())
-    stopped = f"a writer that is named and has stopped; can be repeated; --let-go takes its claims on fields away. {ended}"
-    keys = tuple(dict.fromkeys(each.key for each in WRITERS))
-    parser.add_argument("--stopped", action="append", default=[], choices=keys, help=stopped)
+    ended = "; ".join(f"{key}: {ends}" for key, ends in ENDS.items())
+    stopped = (
+        "another program that `adopt` names, once you know that it writes no longer; can be repeated. --let-go removes its"
+        f" claims on fields. It has stopped when: {ended}"
+    )
+    parser.add_argument("--stopped", action="append", default=[], choices=tuple(ENDS), help=stopped)
     file, context = _OPTIONS
     parser.add_argument(file, metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
     parser.add_argument(context, help="context of the kubeconfig; by default its current one")

@@ -10,11 +10,11 @@ removes those that the program doesn't name (``await.go``, fixCSAFieldManagers),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.writers import ARGO, WRITERS
+from slinky_iac.commands.adopt.writers import ARGO, BY_HAND, HELM, OTHER, WRITERS, unknown
 from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.paths import value_at
 from slinky_iac.errors import KubeConflict, KubeNotFound, ProjectError
@@ -23,13 +23,8 @@ from slinky_iac.kube.objects import Wire, WrittenMeta
 from slinky_iac.kube.requests import place
 from slinky_iac.ownership import HELM_RECORD, LET_GO, adopted_lost
 
-_HELM: Final = ("helm", "pulumi-resource-kubernetes")
-"""How names of field managers begin that are Helm's: Helm takes the name of the program that it runs in, which is
-pulumi-kubernetes' own where its ``helm.v3.Release`` deployed the chart."""
 TRIES: Final = 5
 """Looks at one object before a change of somebody else's ends the run."""
-_GONE: Final = ("kubectl", "before-first-apply")
-"""How names of field managers begin whose claims go whole."""
 _MARKS: Final = ("f:meta.helm.sh/", "f:argocd.argoproj.io/", "f:kubectl.kubernetes.io/last-applied-configuration")
 """How claims on annotations of Helm's and Argo CD's own begin. They stay: with no claim at all the API server gives every
 field to one manager at the next apply, and pulumi-kubernetes takes that one's."""
@@ -93,9 +88,10 @@ def _claims(
     if meta.uid != adopted.objects[called].uid:
         raise ProjectError(adopted_lost(called, space, meta.uid))
     others = {writer.manager: writer.key == ARGO for writer in WRITERS if writer.key in stopped}
-    reduced = (*_HELM, *(manager for manager, marked in others.items() if marked))
-    gone = (*_GONE, *(manager for manager, marked in others.items() if not marked))
-    left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone)]
+    strange = unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
+    reduced = (*HELM, *(manager for manager, marked in others.items() if marked))
+    gone = (*BY_HAND, *(manager for manager, marked in others.items() if not marked))
+    left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone, strange)]
     if not left:
         raise ProjectError(
             f"{called} in namespace {space} has no annotation of Helm's or Argo CD's, so it isn't of release"
@@ -104,14 +100,24 @@ def _claims(
     return (path, meta, left) if left != list(meta.managed_fields) else None
 
 
-def _left(claim: dict[str, Any], reduced: tuple[str, ...], gone: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """What stays of a manager's claim: of the ``reduced`` ones their own annotations, of those that are ``gone`` nothing."""
+def _setters(claims: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """As :attr:`slinky_iac.kube.marks.ClaimedMeta.of_spec` has it."""
+    for claim in claims:
+        if not claim.get("subresource") and value_at(claim, ("fieldsV1", "f:spec")) is not None:
+            yield str(claim.get("manager", ""))
+
+
+def _left(
+    claim: dict[str, Any], reduced: tuple[str, ...], gone: tuple[str, ...], strange: frozenset[str]
+) -> Iterator[dict[str, Any]]:
+    """What stays of a manager's claim: of the ``reduced`` and ``strange`` ones their own annotations, of those that are
+    ``gone`` nothing. Of a ``strange`` one the whole name counts, of the others its beginning."""
     manager = str(claim.get("manager", ""))
-    if manager.startswith(reduced):
+    if manager in strange or manager.startswith(reduced):
         found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
         marks = {key: value for key, value in found.items() if key.startswith(_MARKS)} if isinstance(found, dict) else {}
         if marks:
-            named = _HELM[0] if manager.startswith(_HELM) else manager
+            named = HELM[0] if manager.startswith(HELM) else manager
             yield {**claim, "manager": named, "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
     elif not manager.startswith(gone):
         yield claim

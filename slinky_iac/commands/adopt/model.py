@@ -30,6 +30,8 @@ class Live:
     annotations: Mapping[str, str] = field(default_factory=dict)
     managers: frozenset[str] = frozenset()
     """Field managers: clients that have set something of it."""
+    setters: frozenset[str] = frozenset()
+    """Of these the ones that have set something of its spec."""
     writers: tuple[str, ...] = ()
     """What else writes a NodeSet's replicas, ``kind/name`` (:mod:`slinky_iac.kube.scalers`)."""
 

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--via",
         metavar="COMMAND",
-        help=f"command that runs a shell on a host, such as '{VIA}'; it reads and changes nothing",
+        help=f"command that runs a shell on a host, such as '{VIA}'; `init` only reads there",
     )
     source.add_argument(
         "--show-config",

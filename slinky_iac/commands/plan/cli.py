@@ -59,16 +59,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
     parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
-    where.add_argument("--folder", metavar="DIR", help="write all forms there: order.txt, order.md, order.html, order.json")
-    where.add_argument("--check-limits", action="store_true", help="check the arguments only; read nothing")
-    parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
-    parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet selected for removal: 0.5 or 50%%")
-    parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
-    parser.add_argument(
-        "--max-job-age", type=as_argument(parse_duration), metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h"
+    where.add_argument("--out", metavar="FILE", help="file to write to; by default stdout")
+    where.add_argument(
+        "--folder", metavar="DIR", help="folder to write all forms to: order.txt, order.md, order.html, order.json"
     )
-    parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
+    where.add_argument("--check-limits", action="store_true", help="only check the limits that are given here; read nothing")
+    parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
+    parser.add_argument(
+        "--max-share",
+        type=_share,
+        metavar="SHARE",
+        help="largest share of a NodeSet that may be removed at once: 0.5 or 50%%",
+    )
+    parser.add_argument("--max-jobs", type=_count, metavar="N", help="most jobs that all drains together may wait for")
+    parser.add_argument(
+        "--max-job-age",
+        type=as_argument(parse_duration),
+        metavar="TIME",
+        help="longest time that a job which a drain waits for may have run: 90s, 30m, 2d12h",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 4 where a policy could not judge, or none was applied"
+    )
     parser.add_argument("--allow-late", action="store_true", help="don't exit with 7 for a drain that passes its deadline")
     zone = "zone of the times that the page shows on hover beside UTC, such as America/Chicago; by default this machine's"
     parser.add_argument("--zone", type=_zone, metavar="NAME", help=zone)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from slinky_iac.kube.fake_nodes import FakeNodesClient
 
 CODES: Final = (
-    "exit codes: 0 every rung was climbed, and its gates lost no job; 1 something failed; 2 wrong arguments; 3 the ladder"
-    " was refused or has stopped, and the message says what to do; 6 a step other than the operator's own lost a job"
+    "exit codes: 0 every number of nodes was tested, and no gate lost a job; 1 something failed; 2 wrong arguments; 3 the"
+    " run was refused or has stopped, and the message says what to do; 6 a step other than the operator's own lost a job"
 )
 _CONTEXT: Final = "--context"
 LARGEST: Final = 10_000
@@ -47,13 +47,19 @@ _SIZE: Final = re.compile("[0-9]{1,5}")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument(
-        "--nodes", type=_sizes, default=(36, 144), metavar="N,N,…", help="sizes of the rungs (default 36,144)"
+        "--nodes",
+        type=_sizes,
+        default=(36, 144),
+        metavar="N,N,…",
+        help="numbers of nodes, one test after the other (default 36,144)",
     )
-    taken = "a Pulumi.<stack>.yaml, of which images, slurm-operator and the kubeconfig are taken; nothing else of it"
+    taken = "a Pulumi.<stack>.yaml: its images, slurm-operator and kubeconfig are used, and nothing else of it"
     parser.add_argument("--config", required=True, metavar="FILE", help=taken)
     parser.add_argument(_CONTEXT, help="context of the kubeconfig; by default the file's, then its current one")
-    parser.add_argument("--beside-slurm", action="store_true", help="go on where the cluster has a Slurm in it")
-    parser.add_argument("--clean", action="store_true", help="only remove what a ladder that was killed has left")
+    parser.add_argument(
+        "--beside-slurm", action="store_true", help="run also in a Kubernetes cluster that has a Slurm in it"
+    )
+    parser.add_argument("--clean", action="store_true", help="only remove what a run that was killed has left")
     output.add_json(parser)
 
 

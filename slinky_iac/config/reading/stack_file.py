@@ -18,6 +18,7 @@ from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.config.chart.translation import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
+from slinky_iac.config.reading.no_stack_file import IS_SLURM_CONF, NEW, NO_FILE, NO_YAML, SLURM_CONF, VALUES
 from slinky_iac.config.reading.scalars import misread
 from slinky_iac.config.reading.yaml_faults import why_not
 from slinky_iac.config.shown import name_of, place, unknown_word
@@ -33,21 +34,6 @@ SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.m
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
 _OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
-_NO_YAML: Final = "this isn't valid YAML, or is nested too deeply"
-_NO_FILE: Final = "isn't a stack file, which is YAML with a mapping `config:`"
-_SLURM_CONF: Final = re.compile(
-    r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
-)
-_IS_SLURM_CONF: Final = (
-    "this is slurm.conf and not a stack's file: run `slinky init STACK --slurmctld HOST --via 'ssh root@{host} sh -s'`,"
-    " which writes one from the running slurmctld, or `slinky init STACK --show-config FILE` with the output of"
-    " `scontrol show config`"
-)
-_VALUES: Final = (
-    "these are values of Slinky's Helm chart and not a stack's file: run `slinky import-chart` with this file and"
-    " `--out Pulumi.STACK.yaml`, which writes one"
-)
-
 _READS_FILE: Final = re.compile(r"\bhybrid_cluster\(")
 _DESCRIBES: Final = re.compile(r"\b(HybridCluster|slinky_iac\.NodeSet)\(")
 """What a Python program calls that builds the cluster of the stack's file, and what one that describes it itself does."""
@@ -89,8 +75,8 @@ class StackFile:
 
 def parse(text: str, project: str = PROJECT) -> StackFile:
     """Read a file's text. ``project``: the name in Pulumi.yaml, to which keys without a prefix belong."""
-    if (line := _SLURM_CONF.search(text)) and "config:" not in text:
-        return _unread(text.count("\n", 0, line.start(1)) + 1, _IS_SLURM_CONF)
+    if (line := SLURM_CONF.search(text)) and "config:" not in text:
+        return _unread(text.count("\n", 0, line.start(1)) + 1, IS_SLURM_CONF)
     return replace(_parsed(text, project), project=project)
 
 
@@ -105,10 +91,10 @@ def _parsed(text: str, project: str) -> StackFile:  # noqa: PLR0911 - one a kind
             return _tabbed(text, tab)
         return _unread(*why_not(text, wrong), path="")
     except safe_yaml.NotYamlError as wrong:
-        return _unread(wrong.line, f"pulumi refuses the file: {wrong.why}" if wrong.why else _NO_YAML, path="")
+        return _unread(wrong.line, f"pulumi refuses the file: {wrong.why}" if wrong.why else NO_YAML, path="")
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
-        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), _NO_YAML, path="")
+        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), NO_YAML, path="")
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
@@ -125,10 +111,10 @@ def _parsed(text: str, project: str) -> StackFile:  # noqa: PLR0911 - one a kind
 
 def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
     if looks_like_values(whole):
-        return _unread(1, _VALUES)
+        return _unread(1, VALUES)
     if root is not None and isinstance(whole, dict) and (own := _unindented(root)):
         first, last = own[0].start_mark.line + 1, root.end_mark.line + (1 if root.end_mark.column else 0)
-        indent = f"ndent lines {first} to {last} by two"
+        indent = f"ndent {f'line {first}' if first == last else f'lines {first} to {last}'} by two"
         if "config" in whole:
             said = f"has nothing below it, and there are sections of {PROJECT}: they aren't below it. I{indent}"
         else:
@@ -139,9 +125,11 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
     likely = [key for key, _ in safe_yaml.pairs(root) if closest(str(key.value), ("config",))]
     if likely and isinstance(whole, dict) and "config" not in whole:
         return _unread(likely[0].start_mark.line + 1, "is missing, and this name is like it: write `config:`")
+    if isinstance(whole, dict) and whole and whole.keys() <= OF_PULUMI and not whole.get("config"):
+        return replace(_unread(1, NEW), is_bare=True)
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
-    return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
+    return replace(_unread(1, f"{NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
 
 
 def _unindented(root: yaml.Node | None) -> list[yaml.Node]:

@@ -20,6 +20,7 @@ _TWO: Final = re.compile(r"\s*(?:- )?[^\s#'\"{\[:]+:\s+[^\s#'\"{\[&*|>][^#'\"{\[
 _ALONE: Final = re.compile(r"\s*(?:- )?([A-Za-z][A-Za-z0-9_-]*)\s+[^:#]+")
 """A name and its value without a colon between."""
 _CUT: Final = re.compile(r"[^#]*[{\[][^#]*\s#.*")
+_AT_END: Final = "<stream end>"
 _TEMPLATE: Final = re.compile(r"\{\{|%\{|\$\{|<%")
 
 
@@ -32,6 +33,8 @@ def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
             mark.line + 1,
             f"line {mark.line + 1} begins a second document, and one is read: make two files",
         )
+    if _AT_END in (wrong.problem or "") and (opened := _unclosed(text)):
+        return opened
     if mark and (near := explained(text, mark.line + 1)):
         return near
     where = f"column {mark.column + 1}: " if mark else ""
@@ -39,6 +42,25 @@ def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
     begun = wrong.context_mark if (wrong.context or "").startswith("while parsing a flow") else None
     since = f"; look at the bracket that opens in line {begun.line + 1}" if begun and mark and begun.line < mark.line else ""
     return (mark.line + 1 if mark else 0), f"{where}this isn't valid YAML: {problem}{since}"
+
+
+def _unclosed(text: str) -> tuple[int, str] | None:
+    """The innermost bracket that a text doesn't close; None where another thing isn't closed."""
+    begun: list[yaml.Token] = []
+    try:
+        for token in yaml.scan(text, yaml.SafeLoader):
+            if isinstance(token, yaml.FlowMappingStartToken | yaml.FlowSequenceStartToken):
+                begun.append(token)
+            elif isinstance(token, yaml.FlowMappingEndToken | yaml.FlowSequenceEndToken) and begun:
+                begun.pop()
+    except (yaml.YAMLError, ValueError, OverflowError):  # a number of a sign that there isn't raises what chr() raises
+        return None
+    if not begun:
+        return None
+    line, sign = begun[-1].start_mark.line + 1, "}" if isinstance(begun[-1], yaml.FlowMappingStartToken) else "]"
+    if said := _in_line(text.splitlines(), line):
+        return line, said
+    return line, f"the bracket that opens in line {line} isn't closed: add `{sign}` where its value ends"
 
 
 def is_template(text: str) -> bool:

@@ -233,6 +233,9 @@ def test_what_a_variable_holds_is_not_shown() -> None:
         ({"labels": {**HELM, "resourceset.fluxcd.controlplane.io/name": "slurm"}}, "Flux (ResourceSet)"),
         ({"managers": frozenset({"flux-operator"})}, "Flux (ResourceSet)"),
         ({"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}, "another Pulumi program"),
+        ({"setters": frozenset({"terraform-provider-helm_v2.17.0_x5"})}, "terraform-provider-helm_v2.17.0_x5"),
+        ({"setters": frozenset({"fleetagent"})}, "fleetagent"),
+        ({"managers": frozenset({"argocd-controller"}), "setters": frozenset({"argocd-controller"})}, "Argo CD"),
     ],
 )
 def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
@@ -248,6 +251,7 @@ def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
         ("argo", {"annotations": {"argocd.argoproj.io/tracking-id": "slurm:x"}}),
         ("flux", {"labels": {**HELM, "helm.toolkit.fluxcd.io/name": "slurm"}}),
         ("pulumi", {"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}),
+        ("other", {"setters": frozenset({"fleetagent"})}),
     ],
 )
 def test_a_writer_that_has_stopped_leaves_its_marks_and_is_none(key: str, marks: dict[str, Any]) -> None:
@@ -256,7 +260,7 @@ def test_a_writer_that_has_stopped_leaves_its_marks_and_is_none(key: str, marks:
     (row,) = verdict(config, living(**marks)).writers
     assert row.endswith(f": --stopped {key}")
     assert verdict(config, living(**marks), {key}).writers == ()
-    assert verdict(config, living(**marks), {"argo", "flux", "pulumi"} - {key}).writers == (row,)
+    assert verdict(config, living(**marks), {"argo", "flux", "pulumi", "other"} - {key}).writers == (row,)
 
 
 def test_an_autoscaler_is_no_second_writer_where_the_stack_leaves_it_the_number() -> None:
@@ -347,6 +351,12 @@ def test_zeros_in_names_of_nodes_stay() -> None:
 
 def test_helm_alone_is_no_second_writer() -> None:
     assert judged(living(managers=frozenset({"helm", "slurm-operator"}))).writers == ()
+
+
+def test_a_person_and_programs_of_the_cluster_s_own_are_none() -> None:
+    own = {"helm", "pulumi-resource-kubernetes", "kubectl-edit", "before-first-apply", "slurm-operator", "slinky-iac"}
+    assert judged(living(managers=frozenset(own), setters=frozenset(own))).writers == ()
+    assert judged(living(managers=frozenset({"metrics-labeller"}))).writers == (), "it sets nothing of the spec"
 
 
 def test_objects_of_one_side_are_named() -> None:

@@ -135,6 +135,33 @@ def test_of_argo_cds_claims_those_on_its_own_annotations_stay(manager: str, oper
     assert left == [{**argo, "fieldsV1": {"f:metadata": {"f:annotations": own}}}, CLAIMS[2]]
 
 
+def test_a_program_that_nothing_here_knows_is_named_and_its_claims_go_once_it_has_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Terraform's Helm writes under its own name. An autoscaler's number is said by the autoscaler."""
+    name = "terraform-provider-helm_v2.17.0_x5"
+    scaled = {"manager": "keda", "operation": "Update", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    with Release() as server:
+        served(server, VALUES)
+        for path in map(at, OBJECTS):
+            meta = server.objects[path]["metadata"]
+            short = {"manager": "s", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+            meta["managedFields"] = [{**CLAIMS[0], "manager": name}, scaled, short, CLAIMS[2]]
+        assert cli.main(command(server, tmp_path)) == 3
+        assert let_go(server, tmp_path) == 3
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"{name} writes Controller slurm" in said
+        assert "s writes Controller slurm" in said
+        assert "--stopped other" in said
+        assert "keda" not in said
+        assert server.patched == []
+        file = str(tmp_path / "Pulumi.prod.yaml")
+        assert cli.main(["adopt", "--kubeconfig", server.kubeconfig(tmp_path), "--stopped", "other", "--let-go", file]) == 0
+        left = server.objects[at("controllers/slurm")]["metadata"]["managedFields"]
+    assert [each["manager"] for each in left] == [name, "keda", "slurm-operator"]
+    assert "f:spec" not in left[0]["fieldsV1"], "of `s` nothing is left, and slurm-operator's status is none of its"
+
+
 @pytest.mark.parametrize("done", [1, 3, 4])
 def test_a_run_that_was_cut_off_is_continued(done: int, tmp_path: Path) -> None:
     """After one object, after all of them, after the older record."""

@@ -321,7 +321,11 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "isn't a YAML document"),
+        (
+            "a: [",
+            "values.yaml:1: not read: the bracket that opens in line 1 isn't closed: add `]` where its value ends. Nothing",
+        ),
+        ("a: *b\n", "not read: column 4: this isn't valid YAML: "),
         ("- a\n", "mapping of keys"),
         ("config: {'slinky-iac:cluster': {}}", "stack's file already"),
         ("a: 1\n---\nb: 2\n", "line 2 begins a second document"),

@@ -91,7 +91,7 @@ def test_check_of_such_a_file_asks_for_no_section(program: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("Pulumi.a.yaml", "config: [", "this isn't valid YAML"),
+        ("Pulumi.a.yaml", "config: [", "the bracket that opens in line 1 isn't closed"),
         ("Pulumi.a.yaml", "config:\n  slinky-iac:nodesets: {}\n", "cluster: is missing"),
         (
             "__main__.py",

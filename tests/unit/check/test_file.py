@@ -139,7 +139,12 @@ _OPEN = "column 4: this isn't valid YAML: expected ',' or '}', but got ':'; look
         ("7", 1, "config: isn't a stack file"),
         ("[]", 1, "config: isn't a stack file"),
         ("config: 7", 1, "config: isn't a stack file"),
-        ("a: [", 1, "column 5: this isn't valid YAML"),
+        ("a: [", 1, "the bracket that opens in line 1 isn't closed: add `]` where its value ends"),
+        ("config:\n  a: {b: c\n\n# end\n", 2, "the bracket that opens in line 2 isn't closed: add `}` where its value ends"),
+        ("config:\n  a: {b: [c, d}\n", 2, "column 15: this isn't valid YAML"),
+        ("config:\n  a: {b: [c],\n    d: [e,\n", 3, "the bracket that opens in line 3 isn't closed: add `]`"),
+        ("encryptionsalt: v1:x\n", 1, "config: isn't there yet: Pulumi has made this file, and no setting is in it"),
+        ("secretsprovider: awskms://x\nencryptedkey: x\nconfig:\n", 1, "config: isn't there yet"),
         ("config:\n  a: {b: c\n  d: {e: f}\n", 3, _OPEN),
         (
             "a: b\nconfigs:\n  slinky-iac:cluster: {name: a}\n",

@@ -89,6 +89,8 @@ TOP = "slinky-iac:cluster:\n  name: c\nslinky-iac:accounting:\n  enabled: false\
     [
         (f"config:\n{TOP}", 2, "they aren't below it. Indent lines 2 to 5 by two"),
         (TOP, 1, "write `config:` above line 1, and indent lines 1 to 4 by two"),
+        ("slinky-iac:cluster: {name: c}\n", 1, "write `config:` above line 1, and indent line 1 by two"),
+        ("config:\nslinky-iac:cluster: {name: c}\n", 2, "they aren't below it. Indent line 2 by two"),
         (
             textwrap.indent(TOP, "  "),
             1,
