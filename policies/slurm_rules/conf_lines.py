@@ -20,7 +20,7 @@ _COMMENT: Final = re.compile(r"((?:[^\\#]|\\.)*\\?)#?.*", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
 _BLANKS: Final = " \t\r\v\f"
 _INCLUDE: Final = re.compile(r"include\s", re.IGNORECASE)
-_SPANK: Final = "plugstack.conf"
+PLUGSTACK: Final = "plugstack.conf"
 _SPANK_READS: Final = 4095
 """Bytes of plugstack.conf that are read at a time (``PATH_MAX``): of a longer row, each part is a row."""
 _YAML: Final = re.compile(r"(?:[^\"'#]|(?<=\S)#)*")
@@ -49,7 +49,7 @@ def conf_lines(text: str) -> Iterator[str]:
 
 def file_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
     """The same of a file of that name in /etc/slurm. A row of plugstack.conf is read in parts where it is too long."""
-    if name == _SPANK:
+    if name == PLUGSTACK:
         rows = enumerate(text.split("\n"), 1)
         parts = ((number, part.partition("#")[0]) for number, row in rows for part in _parts(row))
     elif name.endswith((".yaml", ".yml")):

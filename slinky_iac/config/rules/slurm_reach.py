@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from slinky_iac.conf_lines import file_lines
+from slinky_iac.conf_lines import PLUGSTACK, file_lines
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.pieces import parts
@@ -148,7 +148,7 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
         for word in tables.LUA:
             if any(f".{word}." in each for each in names):
                 yield RUNS, f"has {word}: slurmctld runs or loads what it says"
-    elif name == "plugstack.conf":
+    elif name == PLUGSTACK:
         for number, line in file_lines(name, text):
             match = _SPANK.match(line)
             if not (match and _of_image(match[1] or _beside(match[2]))):
