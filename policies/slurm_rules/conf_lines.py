@@ -31,8 +31,13 @@ def numbered(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and without blanks at their ends, each with the number of its first row; none that is empty."""
     first, joined = 1, ""
     for number, row in enumerate(text.split("\n"), 1):
-        match = _COMMENT.match(row)
+        match = _COMMENT.match(row) if "#" in row else None
         plain = (match[1] if match else row).rstrip(_BLANKS)
+        if first == number and "\\" not in plain:
+            first += 1
+            if line := plain.strip():
+                yield number, line
+            continue
         slashes = len(plain) - len(plain.rstrip("\\"))
         joined += plain[:-1] if slashes % 2 else plain
         if slashes % 2:

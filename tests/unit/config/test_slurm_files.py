@@ -183,6 +183,7 @@ def test_a_plugin_of_namespaces_has_its_file(key: str, file: str, text: str) -> 
         ("CgroupMountpoint=/sys/fs/cgroup\\#\nFoo=1\n", 2),
         ("IgnoreSystemd=yes \\\n  ConstrainCores=yes # two \\\nFo\\\no=1\n", 3),
         ("# a page\x0cfeed\nFoo=1\n", 2),
+        ("\n\\\nFoo=1\n", 2),
     ],
 )
 def test_lines_are_those_that_slurm_reads(text: str, line: int) -> None:
