@@ -191,8 +191,9 @@ def _lines(name: str, text: str) -> Iterator[str]:
         said = _COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))
         for key, value in _SET.findall(said):
             yield from _line(name, key, value.strip("\"'"))
-        if name.endswith(".conf") and name in _TABLE and _SET.sub("", said).strip():
-            yield f"has {line[:60]}, which isn't Key=Value"
+        rest = _SET.sub("", said)
+        if name in _TABLE and (rest.strip() if name.endswith(".conf") else "/" in rest or "\\" in line):
+            yield f"has {line[:60]}, which isn't Key=Value, or `key: value` on one line"
 
 
 def _libraries(text: str) -> Iterator[str]:

@@ -158,14 +158,15 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
 
 
 def _of_lines(name: str, text: str, words: slurm_words.Words | None) -> Iterator[Fault]:
-    slurms = words is None and name.endswith(".conf") and name in permitted_files.IN_FILES
+    known = words is None and name in permitted_files.IN_FILES
     for number, line in file_lines(name, text):
         said = re.sub(permitted_files.COUNTED, r"\1", re.sub(permitted_files.INCLUDED, "Include=", line))
         for key, value in _SET.findall(said):
             if words is None or (key in words and not words.fault(key, value.strip('"'))):
                 yield from _of_line(name, number, key, value.strip("\"'"))
-        if slurms and _SET.sub("", said).strip():
-            yield BOUNDS, f"has on line {number} what isn't Key=Value: it is not known what Slurm makes of it"
+        if known and tables.unjudged(name, said):
+            form = "Key=Value" if name.endswith(".conf") else "`key: value` on one line, without backslashes"
+            yield BOUNDS, f"has on line {number} what isn't {form}: it is not known what Slurm makes of it"
 
 
 def _beside(path: str) -> str:
