@@ -20,19 +20,27 @@ _COMMENT: Final = re.compile(r"((?:[^\\#]|\\.)*\\?)#?.*", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
 _BLANKS: Final = " \t\r\v\f"
 _INCLUDE: Final = re.compile(r"include\s", re.IGNORECASE)
-_SPANK: Final = "plugstack.conf"
+PLUGSTACK: Final = "plugstack.conf"
 _SPANK_READS: Final = 4095
 """Bytes of plugstack.conf that are read at a time (``PATH_MAX``): of a longer row, each part is a row."""
 _YAML: Final = re.compile(r"(?:[^\"'#]|(?<=\S)#)*")
 """A row of YAML up to its comment, or to a quote: what follows one may have a ``#`` that begins none."""
+_AROUND: Final = re.compile(r"[{}]|,(?=\s|$)")
+_OUTER: Final = re.compile(r"[A-Za-z_]\w{0,59}+:[ \t]++(?=[A-Za-z_]\w{0,59}+:(?:[ \t]|$))")
+"""A key of a mapping on the same row: what counts are the keys in it, with their values."""
 
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and without blanks at their ends, each with the number of its first row; none that is empty."""
     first, joined = 1, ""
     for number, row in enumerate(text.split("\n"), 1):
-        match = _COMMENT.match(row)
+        match = _COMMENT.match(row) if "#" in row else None
         plain = (match[1] if match else row).rstrip(_BLANKS)
+        if first == number and "\\" not in plain:
+            first += 1
+            if line := plain.strip():
+                yield number, line
+            continue
         slashes = len(plain) - len(plain.rstrip("\\"))
         joined += plain[:-1] if slashes % 2 else plain
         if slashes % 2:
@@ -48,12 +56,13 @@ def conf_lines(text: str) -> Iterator[str]:
 
 
 def file_lines(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """The same of a file of that name in /etc/slurm. A row of plugstack.conf is read in parts where it is too long."""
-    if name == _SPANK:
+    """The same of a file of that name in /etc/slurm. A row of plugstack.conf is read in parts where it is too long; of a row
+    of YAML it is ``key: value``, several where it has a mapping in braces, without what is around them."""
+    if name == PLUGSTACK:
         rows = enumerate(text.split("\n"), 1)
         parts = ((number, part.partition("#")[0]) for number, row in rows for part in _parts(row))
     elif name.endswith((".yaml", ".yml")):
-        parts = ((number, _without_comment(row)) for number, row in enumerate(text.splitlines(), 1))
+        parts = ((number, _inner(row)) for number, row in enumerate(text.splitlines(), 1))
     else:
         parts = ((number, line) for number, line in numbered(text))
     return ((number, part.strip()) for number, part in parts if part.strip())
@@ -64,10 +73,10 @@ def _parts(row: str) -> Iterator[str]:
     return (said[at : at + _SPANK_READS].decode(errors="replace") for at in range(0, len(said), _SPANK_READS))
 
 
-def _without_comment(row: str) -> str:
+def _inner(row: str) -> str:
     match = _YAML.match(row)
     end = match.end() if match else 0
-    return row[:end] if row[end : end + 1] == "#" else row
+    return _OUTER.sub("", _AROUND.sub(" ", row[:end] if row[end : end + 1] == "#" else row))
 
 
 def includes(line: str) -> bool:

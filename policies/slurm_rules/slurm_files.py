@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from slurm_rules.conf_lines import file_lines
+from slurm_rules.conf_lines import PLUGSTACK, file_lines
 from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.scripts import script_faults
 from slurm_rules.slurm_conf import Line, expand, lines, split_list
@@ -179,7 +179,7 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
         yield "isn't as this program writes it"
     elif name.endswith(".lua") or text.startswith("#!"):
         yield from script_faults(name, text)
-    elif name == "plugstack.conf":
+    elif name == PLUGSTACK:
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):
         yield from _lines(name, text)
@@ -191,12 +191,13 @@ def _lines(name: str, text: str) -> Iterator[str]:
         said = _COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))
         for key, value in _SET.findall(said):
             yield from _line(name, key, value.strip("\"'"))
-        if name.endswith(".conf") and name in _TABLE and _SET.sub("", said).strip():
-            yield f"has {line[:60]}, which isn't Key=Value"
+        rest = _SET.sub("", said)
+        if name in _TABLE and (rest.strip() if name.endswith(".conf") else "/" in rest or "\\" in line):
+            yield f"has {line[:60]}, which isn't Key=Value, or `key: value` on one line"
 
 
 def _libraries(text: str) -> Iterator[str]:
-    for _, line in file_lines("plugstack.conf", text):
+    for _, line in file_lines(PLUGSTACK, text):
         match = None if _LOADS.search(line) else _SPANK.match(line)
         if match is None or not _of_image(match[2] or _beside(match[3])):
             yield f"loads {line[:60]}, which isn't a library of the image"

@@ -300,6 +300,23 @@ READ_BY_SLURM = (
     ("plugstack.conf", f"#{'x' * 4094}required /scratch/x.so"),
     ("namespace.yaml", "base_path: /var/spool/x#/../../../home"),
     ("namespace.yaml", 'base_path: "/var/spool/x #/../../../home"'),
+    *(
+        ("namespace.yaml", f"defaults:\n  {text}")
+        for text in (
+            "init_script:\n    /scratch/x",
+            "init_script: >-\n    /scratch/x",
+            'init_script: "\\x2fscratch/x"',
+            '"init\\x5fscript": x',
+            "'init_script': /scratch/x",
+            "? init_script\n  : /scratch/x",
+            "init_script: !!str /scratch/x",
+            "dirs: &x /scratch/x\n  init_script: *x",
+            "{init_script: /scratch/x}",
+            "{shared: true,init_script: /scratch/x}",
+        )
+    ),
+    ("namespace.yaml", "defaults: {init_script: /scratch/x}"),
+    ("namespace.yaml", "node_confs: [{nodes: a, options: {init_script: /scratch/x}}]"),
 )
 """Lines that a simpler reader takes for harmless: a backslash in a comment leads nowhere, and one elsewhere joins two rows
 with nothing between. plugstack.conf is read 4,095 bytes at a time (``_spank_stack_process_file`` of spank.c)."""
@@ -307,6 +324,9 @@ HARMLESS_LINES = (
     ("job_container.conf", "# as of May\nBasePath=/local/%u # a note \\\nDirs=/tmp"),
     ("topology.conf", f"SwitchName=s1 \\\n  Nodes=a[1-2],{'b' * 700} # rack 1"),
     ("plugstack.conf", "# x\nrequired /usr/lib/a.so b=c # https://slurm.schedmd.com"),
+    ("namespace.yaml", "defaults: {base_path: /var/spool/ns, shared: true}\nnode_confs:\n- nodes: a-[0-3]\n"),
+    ("namespace.yaml", "defaults: {auto_base_path: true, base_path: /var/tmp/slurm}"),
+    ("namespace.yaml", "node_confs: [{nodes: 'a-[0-3]', options: {base_path: '/var/spool/ns', dirs: \"/tmp\"}}]"),
     ("namespace.yaml", "# see https://slurm.schedmd.com\nbase_path: /var/spool/ns # https://slurm.schedmd.com"),
 )
 

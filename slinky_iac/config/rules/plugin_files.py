@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from slinky_iac.conf_lines import PLUGSTACK, file_lines
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rules.slurm_files import pairs
 from slinky_iac.config.shown import name_of, shown
@@ -17,7 +18,6 @@ from slinky_iac.config.slurm.refusals import Conf
 from slinky_iac.config.stack import StackConfig
 
 _HELPERS: Final = "helpers.conf"
-_PLUGSTACK: Final = "plugstack.conf"
 _FEATURE: Final = re.compile(r"[A-Za-z_=][A-Za-z0-9_.=]*")
 _PATTERN: Final = re.compile(r"\s*(required|optional)\s+([^\s#]*[*?\[][^\s#]*)")
 
@@ -39,10 +39,10 @@ def _features(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _patterns(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Slurm takes a pattern of a plugin for its name. Where include has none that is there, nothing happens."""
-    for number, line in enumerate(config.slurmctld.config_files.get(_PLUGSTACK, "").splitlines(), 1):
+    for number, line in file_lines(PLUGSTACK, config.slurmctld.config_files.get(PLUGSTACK, "")):
         if not (found := _PATTERN.match(line)):
             continue
-        path, said = at(f"controller.configFiles.{_PLUGSTACK}"), f"has {shown(found[2])} on line {number}"
+        path, said = at(f"controller.configFiles.{PLUGSTACK}"), f"has {shown(found[2])} on line {number}"
         if found[1] == "required":
             yield path.error(
                 f"{said}, and Slurm expands no pattern of a plugin: there is none of this name, and each job fails. Name"

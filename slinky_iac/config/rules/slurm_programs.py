@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.conf_lines import PLUGSTACK, file_lines
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.raw import Raw
@@ -211,7 +212,7 @@ def _spank(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Plugins that each job needs (``_spank_stack_process_line`` of spank.c). Slinky's images have none but that of Pyxis,
     in those that are named after it."""
     path = at("controller.configFiles.plugstack.conf")
-    for number, line in enumerate(config.slurmctld.config_files.get("plugstack.conf", "").splitlines(), 1):
+    for number, line in file_lines(PLUGSTACK, config.slurmctld.config_files.get(PLUGSTACK, "")):
         if (found := _REQUIRED.match(line)) is None:
             continue
         lacking = [each.path for each in _pods(config, _of_nodes("")) if not each.may_load(found[1])]

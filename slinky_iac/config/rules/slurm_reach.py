@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from slinky_iac.conf_lines import file_lines
+from slinky_iac.conf_lines import PLUGSTACK, file_lines
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.pieces import parts
@@ -148,7 +148,7 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
         for word in tables.LUA:
             if any(f".{word}." in each for each in names):
                 yield RUNS, f"has {word}: slurmctld runs or loads what it says"
-    elif name == "plugstack.conf":
+    elif name == PLUGSTACK:
         for number, line in file_lines(name, text):
             match = _SPANK.match(line)
             if not (match and _of_image(match[1] or _beside(match[2]))):
@@ -158,14 +158,15 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
 
 
 def _of_lines(name: str, text: str, words: slurm_words.Words | None) -> Iterator[Fault]:
-    slurms = words is None and name.endswith(".conf") and name in permitted_files.IN_FILES
+    known = words is None and name in permitted_files.IN_FILES
     for number, line in file_lines(name, text):
         said = re.sub(permitted_files.COUNTED, r"\1", re.sub(permitted_files.INCLUDED, "Include=", line))
         for key, value in _SET.findall(said):
             if words is None or (key in words and not words.fault(key, value.strip('"'))):
                 yield from _of_line(name, number, key, value.strip("\"'"))
-        if slurms and _SET.sub("", said).strip():
-            yield BOUNDS, f"has on line {number} what isn't Key=Value: it is not known what Slurm makes of it"
+        if known and tables.unjudged(name, said):
+            form = "Key=Value" if name.endswith(".conf") else "`key: value` on one line, without backslashes"
+            yield BOUNDS, f"has on line {number} what isn't {form}: it is not known what Slurm makes of it"
 
 
 def _beside(path: str) -> str:

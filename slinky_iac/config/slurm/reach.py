@@ -141,6 +141,15 @@ EXPRESSIONS: Final = ("envexclude", "runtimeenvexclude")
 SET: Final = r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,59}+)[ \t\r\v\f]*+[-*+/]?[=:][ \t\r\v\f]*+(\"[^\"]*\"|\S++)"
 """A name and its value, as these files have them; a value in quotes may have blanks. Source: ``keyvalue_pattern`` of
 parse_config.c, where an operator changes nothing (``+=`` sets)."""
+
+
+def unjudged(file: str, line: str) -> bool:
+    """Whether a line has more than :data:`SET` finds. YAML has keys and items of lists beside; what it finds there are all
+    paths, unless a `/` is elsewhere, or a backslash is for one."""
+    rest = re.sub(SET, "", line)
+    return bool(rest.strip()) if file.endswith(".conf") else "/" in rest or "\\" in line
+
+
 PATH: Final = r"[\w./%+~-]{1,400}(\[[\d,-]{1,400}\][\w./%+~-]{0,400}){0,4}"
 """One path, or several by numbers in brackets."""
 RELEASES: Final = ("25.11", "26.05")

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.stacks import minimal
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
+from tests.stacks import SECRETS, minimal
 from tests.unit.config.test_slurm_words import errors
 
 TREE, BLOCK = "TopologyPlugin=topology/tree", "TopologyPlugin=topology/block"
@@ -181,6 +183,7 @@ def test_a_plugin_of_namespaces_has_its_file(key: str, file: str, text: str) -> 
         ("CgroupMountpoint=/sys/fs/cgroup\\#\nFoo=1\n", 2),
         ("IgnoreSystemd=yes \\\n  ConstrainCores=yes # two \\\nFo\\\no=1\n", 3),
         ("# a page\x0cfeed\nFoo=1\n", 2),
+        ("\n\\\nFoo=1\n", 2),
     ],
 )
 def test_lines_are_those_that_slurm_reads(text: str, line: int) -> None:
@@ -194,3 +197,11 @@ def test_an_include_has_any_blank_behind_it() -> None:
     conf = "NamespaceType=namespace/tmpfs"
     assert [each for each in said("job_container.conf", "AutoBasePath=true\n", conf) if "has no BasePath" in each]
     assert not [each for each in said("job_container.conf", "Include\tx.conf\n", conf) if "has no BasePath" in each]
+
+
+def test_plugstack_conf_has_a_comment_wherever_its_sign_is() -> None:
+    """``_plugin_stack_parse_line`` of spank.c."""
+    nodesets = {"a": {"replicas": 1}}
+    stack = minimal(nodesets=nodesets, controller={"configFiles": {"plugstack.conf": "# one\nrequired site.so#two\n"}})
+    said = [each.message for each in findings(load(stack), SECRETS) if each.id == "program-not-in-image"]
+    assert [each.partition(":")[0] for each in said] == ["requires 'site.so' on line 2"]
