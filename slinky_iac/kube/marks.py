@@ -17,10 +17,17 @@ METADATA_OF_ALL = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v
 """Accept headers of questions whose answers hold no object's contents (Kubernetes, "API Concepts")."""
 
 
+class Claim(ManagedFields, frozen=True):
+    """Who has set which fields, and how."""
+
+    subresource: str = ""
+    """Through which part of the object, as ``status`` and ``scale``; empty: through the whole."""
+
+
 class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
     """metadata with who has set what."""
 
-    managed_fields: tuple[ManagedFields, ...] = ()
+    managed_fields: tuple[Claim, ...] = ()
 
     def setters(self, part: str, key: str = "") -> frozenset[str]:
         """Field managers that own a part of metadata, or a ``key`` in it."""

@@ -77,8 +77,6 @@ class ManagedFields(Wire, frozen=True):
 
     manager: str = ""
     time: Moment | None = None
-    subresource: str = ""
-    """Through which part it was set, as ``status`` and ``scale``; empty: through the object itself."""
     fields_v1: dict[str, Any] = {}
 
 

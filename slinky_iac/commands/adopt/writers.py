@@ -12,7 +12,6 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.requests import FIELD_MANAGER
 from slinky_iac.names import nodeset_resource
 from slinky_iac.ownership import ARGO_MANAGER, KUSTOMIZE_MANAGER, RESOURCE_SET_MANAGER
-from slinky_iac.text import one_line
 
 PULUMI: Final = "pulumi"
 ARGO: Final = "argo"
@@ -91,7 +90,7 @@ def _strange(living: Sequence[Live], stopped: Collection[str]) -> Iterator[str]:
             found.setdefault(manager, []).append(f"{each.kind} {each.name}")
     for manager, of in found.items():
         yield (
-            f"{name_of(one_line(manager))} writes {', '.join(of)}: this is its name in managedFields. If {ENDS[OTHER]}:"
+            f"{name_of(manager)} writes {', '.join(of)}: this is its name in managedFields. If {ENDS[OTHER]}:"
             f" --stopped {OTHER}"
         )
 
