@@ -146,6 +146,11 @@ class Part:
     providers: ClassVar[Mapping[str, str]] = {}
     """Classes of the providers of its own resources, by the end of these resources' types: states have these names."""
 
+    metrics_reader: ClassVar[tuple[str, str] | None] = None
+    """Who of it reads the metrics of slurmctld, and the setting that asks for that, in words."""
+    looks_by: ClassVar[str] = ""
+    """The setting of objects that look at the :data:`Document`."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
