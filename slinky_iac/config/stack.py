@@ -253,7 +253,7 @@ class StackConfig(ClusterConfig):
 
     @property
     def in_control(self) -> frozenset[str]:
-        """Users in whose name nobody gets a token or a job: who is one of them rules the cluster."""
+        """Users in whose name the stack gives no token and submits no job: who is one of them rules the cluster."""
         return frozenset({"root", names.SLURM_USER, self.slurmrest.user})
 
     def drain_of(self, nodeset: str) -> Drain:

@@ -96,7 +96,7 @@ class OwnGate:
     logical: str
     """Its resource's name, below that of the cluster."""
     props: Mapping[str, Any]
-    """What it is told, besides what all gates of a stack are."""
+    """Its properties, besides those of all gates of a stack."""
 
 
 @dataclass(frozen=True)
