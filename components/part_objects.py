@@ -17,7 +17,8 @@ from .resources import register
 
 def _no_document() -> str:
     raise StackRefused(
-        "monitoring.status looks at a HybridCluster of the same program. Nothing of it was made. Leave it out here"
+        f"{' and '.join(filter(None, (part.looks_by for part in PARTS)))} looks at a HybridCluster of the same program."
+        " Nothing of it was made. Leave it out here"
     )
 
 

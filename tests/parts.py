@@ -20,6 +20,12 @@ def whole() -> Data:
     return reduce(merged, (each.SECTIONS for each in _WHOLE if hasattr(each, "SECTIONS")), {})
 
 
+def given(kind: str) -> Data:
+    """Sections in which each setting that takes an Output has a value: ``GIVEN``, and ``GIVEN_OUTSIDE`` beside a slurmctld
+    outside."""
+    return reduce(merged, (getattr(each, kind, {}) for each in _WHOLE), {})
+
+
 def of_a_look() -> list[tuple[dict[str, Any], str]]:
     """Settings, and the id of a finding that only a look at the cluster can bring (``OF_A_LOOK``)."""
     return [row for each in _WHOLE for row in getattr(each, "OF_A_LOOK", ())]

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticKnownError, core_schema
 
+from slinky_iac.keys.catalogue import Key
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
@@ -42,6 +44,8 @@ class Section(BaseModel):
     """Keys of Slinky's chart that mean its fields, by the fields' names in a file."""
     secrets: ClassVar[Mapping[str, str]] = {}
     """Secret configuration values that belong to it, and what docs/configuration.md says of each."""
+    key_fields: ClassVar[Mapping[str, Key]] = {}
+    """Its fields that say where a key is, each with the key."""
     takes: ClassVar[Mapping[str, str]] = {}
     """Its settings that an Output of a program can give, and what each is taken for: a kind of :mod:`.outputs`."""
     takes_none: ClassVar[Mapping[str, str]] = {}

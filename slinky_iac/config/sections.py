@@ -23,6 +23,7 @@ from slinky_iac.config.fields import (
     Version,
 )
 from slinky_iac.config.resources import ContainerResources, SecretReference
+from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import Selection
 
@@ -184,6 +185,8 @@ class Keys(Section):
         "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
         "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
     }
+
+    key_fields: ClassVar[Mapping[str, Key]] = {"slurm_key_from": SLURM, "jwt_key_from": JWT}
 
     source: Literal["generated", "imported", "existing", "external"] = "generated"
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the

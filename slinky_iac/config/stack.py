@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import Field
+from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.adopted import Adopted
@@ -29,11 +30,11 @@ from slinky_iac.config.workers import (
     Partitions,
     SlurmrestdAddress,
 )
-from slinky_iac.keys.catalogue import JWT, ROTATING, SECRETS, SLURM, Key, SecretEntry
+from slinky_iac.keys.catalogue import ROTATING, SECRETS, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
-from slinky_iac.parts.munge.settings import MUNGE, Munge
+from slinky_iac.parts.munge.settings import Munge
 from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
@@ -48,14 +49,6 @@ from slinky_iac.text import closest
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
 SSSD_CONF = "sssdConf"
-KEYS: Final = (*ROTATING, MUNGE)
-"""All keys that a stack can have."""
-KEY_FIELDS: Final = {"keys.slurmKeyFrom": SLURM, "keys.jwtKeyFrom": JWT, "munge.keyFrom": MUNGE}
-"""Settings that say where a key is."""
-SECRET_KEYS = (*SECRETS[:2], "databasePassword", MUNGE.config, *SECRETS[2:], SSSD_CONF)
-"""Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
-FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
-"""Secrets that a stack may need from its first `pulumi up` on."""
 
 
 _PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
@@ -202,8 +195,8 @@ class ClusterConfig(Section):
 
     def secret_of(self, key: Key) -> SecretEntry:
         """Where a key is: its Secret and the entry in it, for keys of the stack and of others."""
-        given = {SLURM: self.keys.slurm_key_from, JWT: self.keys.jwt_key_from, MUNGE: self.munge.key_from}
-        named = given.get(key)
+        section, field = _KEY_FIELDS.get(key, ("", ""))
+        named = getattr(getattr(self, section), field) if section else None
         return SecretEntry(key.secret(self.cluster.resource_name), key.file) if named is None else named.entry(key.file)
 
     def bundle_of(self, key: Key) -> SecretEntry | None:
@@ -253,7 +246,7 @@ class StackConfig(ClusterConfig):
 
     @property
     def in_control(self) -> frozenset[str]:
-        """Users in whose name nobody gets a token or a job: who is one of them rules the cluster."""
+        """Users in whose name the stack gives no token and submits no job: who is one of them rules the cluster."""
         return frozenset({"root", names.SLURM_USER, self.slurmrest.user})
 
     def drain_of(self, nodeset: str) -> Drain:
@@ -265,6 +258,18 @@ def sections() -> dict[str, type[Section]]:
     """The sections that are one mapping each, by their names in a stack's file."""
     fields = {field.alias or name: field.annotation for name, field in StackConfig.model_fields.items()}
     return {name: each for name, each in fields.items() if isinstance(each, type) and issubclass(each, Section)}
+
+
+_KEY_FIELDS: Final = {key: (name, field) for name, each in sections().items() for field, key in each.key_fields.items()}
+KEY_FIELDS: Final = {f"{name}.{to_camel(field)}": key for key, (name, field) in _KEY_FIELDS.items()}
+"""Settings that say where a key is."""
+_OF_PARTS: Final = tuple(key for key in _KEY_FIELDS if key not in ROTATING)
+KEYS: Final = (*ROTATING, *_OF_PARTS)
+"""All keys that a stack can have."""
+SECRET_KEYS = (*SECRETS[:2], "databasePassword", *(key.config for key in _OF_PARTS), *SECRETS[2:], SSSD_CONF)
+"""Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
+FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
+"""Secrets that a stack may need from its first `pulumi up` on."""
 
 
 def _below(kind: type[Section]) -> Iterator[type[Section]]:

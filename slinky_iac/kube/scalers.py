@@ -1,4 +1,4 @@
-"""What writes numbers of pods, whoever made it: HorizontalPodAutoscalers and KEDA's ScaledObjects.
+"""What writes numbers of pods, of this stack or of others: HorizontalPodAutoscalers and KEDA's ScaledObjects.
 
 Sources: KEDA 2.17 ``apis/keda/v1alpha1``, Kubernetes autoscaling/v2.
 """

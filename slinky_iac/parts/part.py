@@ -96,7 +96,7 @@ class OwnGate:
     logical: str
     """Its resource's name, below that of the cluster."""
     props: Mapping[str, Any]
-    """What it is told, besides what all gates of a stack are."""
+    """Its properties, besides those of all gates of a stack."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,11 @@ class Part:
 
     providers: ClassVar[Mapping[str, str]] = {}
     """Classes of the providers of its own resources, by the end of these resources' types: states have these names."""
+
+    metrics_reader: ClassVar[tuple[str, str] | None] = None
+    """Who of it reads the metrics of slurmctld, and the setting that asks for that, in words."""
+    looks_by: ClassVar[str] = ""
+    """The setting of objects that look at the :data:`Document`."""
 
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""

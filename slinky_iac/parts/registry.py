@@ -137,6 +137,10 @@ def reads_metrics(config: StackConfig) -> bool:
     return any(part.reads_metrics(config) for part in PARTS)
 
 
+METRICS_READERS: Final = tuple(part.metrics_reader for part in PARTS if part.metrics_reader is not None)
+"""Who reads them, and the settings that ask for that, in words."""
+
+
 def service_monitor(config: StackConfig) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes."""
     answers = (part.service_monitor(config) for part in PARTS)

@@ -154,10 +154,15 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
     yield Row(f"{at}.persistence.{ANY}", f"{at}.raw.spec.persistence.{ANY}")
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
-    for name, section in sections().items():
-        yield from (Row(key, f"{name}.{field}", _take(section, field)) for key, field in section.chart_keys.items())
-    for word, take in (("annotations", to.same), ("endpoints", to.endpoints), ("scrapeTimeout", to.same)):
-        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}", take)
+    of_parts = {
+        key: Row(key, f"{name}.{field}", _take(section, field))
+        for name, section in sections().items()
+        for key, field in section.chart_keys.items()
+    }
+    yield from of_parts.values()
+    for word in ("annotations", "enabled", "endpoints", "interval", "labels", "scrapeTimeout"):
+        if (key := f"{at}.metrics.serviceMonitor.{word}") not in of_parts:
+            yield Row(key, f"{at}.raw.spec.metrics.serviceMonitor.{word}", to.endpoints if word == "endpoints" else to.same)
     yield Row(f"{at}.slurmctld.{ANY}", f"{at}.raw.container.{ANY}")
 
 

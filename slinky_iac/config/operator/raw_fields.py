@@ -99,7 +99,8 @@ def _raw(*fields: str) -> dict[str, tuple[Way, str]]:
 
 
 def _of_sections(resource: str) -> dict[str, tuple[Way, str]]:
-    """Fields that sections of parts mean: the chart's key of each is the resource's name there and the field's path."""
+    """Fields that sections of parts mean, which are then no raw pieces: the chart's key of each is the resource's name there
+    and the field's path."""
     keys = [(key, f"{name}.{field}") for name, section in sections().items() for key, field in section.chart_keys.items()]
     return {path: (_SET, setting) for key, setting in keys for at, _, path in (key.partition("."),) if at == resource}
 
@@ -109,8 +110,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         **_daemon("slurmctld", "cluster.images.slurmctld"),
         **_sidecar("logfile", "reconfigure"),
         **_raw(
-            "metrics.serviceMonitor.annotations",
-            "metrics.serviceMonitor.endpoints",
+            *(f"metrics.serviceMonitor.{word}" for word in ("annotations", "enabled", "endpoints", "interval", "labels")),
             "metrics.serviceMonitor.scrapeTimeout",
             "persistence.dataSource",
             "persistence.dataSourceRef",

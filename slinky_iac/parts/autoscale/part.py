@@ -22,6 +22,7 @@ class Autoscale(Part):
     """KEDA's ScaledObjects, and HorizontalPodAutoscalers."""
 
     name = "autoscale"
+    metrics_reader = ("the autoscaler", "autoscale from the NodeSets")
     rules = RULES
 
     def apis(self, config: StackConfig) -> Iterator[Api]:

@@ -1,4 +1,4 @@
-"""What the gates of jobs are told, and the scripts of the jobs."""
+"""Properties of the gates of jobs, and the scripts of the jobs."""
 
 from __future__ import annotations
 

@@ -22,6 +22,8 @@ class Monitoring(Part):
     name = "monitoring"
     component = "Monitoring"
     rules = RULES
+    metrics_reader = ("Prometheus", "monitoring.slurmctld")
+    looks_by = "monitoring.status"
 
     def objects(self, config: StackConfig, document: Document) -> Iterator[Object]:
         """What scrapes an outside slurmctld, alert rules, the dashboard, and the job of the status."""

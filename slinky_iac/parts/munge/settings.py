@@ -42,6 +42,7 @@ class Munge(Section):
     secrets: ClassVar[Mapping[str, str]] = {
         MUNGE.config: "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
     }
+    key_fields: ClassVar[Mapping[str, Key]] = {"key_from": MUNGE}
     takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "keyFrom.secret": OBJECT}
     takes_none: ClassVar[Mapping[str, str]] = {"keyFrom.key": IN_NAMES, "slurmConf": CONF_WORDS, "slurmUser": CONF_WORDS}
 

@@ -9,15 +9,16 @@ from typing import Final
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
-from slinky_iac.parts.registry import reads_metrics
+from slinky_iac.parts.registry import METRICS_READERS, reads_metrics
 
 
 def _hidden(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for key, value in config.controller.extra_conf.items() if reads_metrics(config) else ():
         if key.lower() == "privatedata":
             yield at(f"controller.extraConf.{key}").error(
-                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler or"
-                " Prometheus needs them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld"
+                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and"
+                f" {' or '.join(each for each, _ in METRICS_READERS)} needs them. Remove it, or remove"
+                f" {' and '.join(each for _, each in METRICS_READERS)}"
             )
         if key.lower() == "metricstype" and value != METRICS_TYPE:
             yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")

@@ -61,7 +61,7 @@ def test_prometheus_asks_for_no_path_twice() -> None:
         """
     )
     monitor = value_at(read.taken.settings, ("controller", "raw", "spec", "metrics", "serviceMonitor"))
-    assert monitor == {"endpoints": [{"path": "/metrics/jobs-users-accts"}]}
+    assert monitor["endpoints"] == [{"path": "/metrics/jobs-users-accts"}]
     at = "controller.metrics.serviceMonitor.endpoints"
     assert [key for key, _ in read.taken.left] == [f"{at} (/metrics/nodes)"]
     assert any(note.startswith(f"{at}: ") and "/metrics/partitions, /metrics/scheduler too" in note for note in read.notes)

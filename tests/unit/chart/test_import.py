@@ -212,13 +212,11 @@ def test_what_has_no_setting_goes_through_raw() -> None:
     controller = settings["controller"]
     assert controller["resources"] == {"memory": "4Gi", "requests": {"cpus": "1", "memory": "1Gi"}}
     assert controller["persistence"] == {"accessModes": ["ReadWriteMany"]}
+    assert controller["raw"]["spec"].pop("metrics")["serviceMonitor"]["scrapeTimeout"] == "5s"
     assert controller["raw"] == {
         "container": {"args": ["-v"]},
         "service": {"externalTrafficPolicy": "Local"},
-        "spec": {
-            "metrics": {"serviceMonitor": {"scrapeTimeout": "5s"}},
-            "service": {"metadata": {"labels": {"team": "hpc"}}},
-        },
+        "spec": {"service": {"metadata": {"labels": {"team": "hpc"}}}},
     }
     assert settings["cluster"]["sidecarResources"] == {"memory": "64Mi"}
     nodeset = settings["nodesets"]["a"]

@@ -30,6 +30,7 @@ EXAMPLES: dict[str, Any] = {
 }
 
 OF_PLACES: dict[str, Any] = {
+    "metrics.serviceMonitor.interval": "30s",
     "metrics.serviceMonitor.scrapeTimeout": "10s",
     "persistence.volumeMode": "Filesystem",
     "persistentVolumeClaimRetentionPolicy.whenDeleted": "Retain",

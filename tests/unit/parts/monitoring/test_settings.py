@@ -10,6 +10,7 @@ from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.monitoring.cron import longest_gap
 from tests.stacks import minimal
+from tests.unit.chart.reading import taken
 from tests.unit.parts.monitoring.rule_cases import STATUS
 
 WRONG = {
@@ -61,3 +62,11 @@ def test_the_longest_time_between_two_runs_of_a_schedule(schedule: str, gap: int
 def test_what_is_no_schedule_is_said_with_its_field(schedule: str) -> None:
     with pytest.raises(ValueError, match="of cron, which has numbers from"):
         longest_gap(schedule)
+
+
+def test_keys_of_the_chart_for_a_service_monitor_are_its_settings() -> None:
+    monitor = "serviceMonitor: {enabled: true, interval: 5s, labels: {release: prom}, scrapeTimeout: 3s}"
+    settings, left = taken(f"controller: {{metrics: {{enabled: true, {monitor}}}}}")
+    assert settings["monitoring"] == {"slurmctld": True, "interval": "5s", "labels": {"release": "prom"}}
+    raw = {"spec": {"metrics": {"serviceMonitor": {"scrapeTimeout": "3s"}}}}
+    assert (settings["controller"], left) == ({"metrics": True, "raw": raw}, {})
