@@ -53,12 +53,12 @@ def in_python(name: str) -> str:
     return to_snake(name)
 
 
-def got(part: object) -> str:
+def got(value: object) -> str:
     """The word for what was given; what it is isn't shown."""
     kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
-    if isinstance(part, Mapping):
+    if isinstance(value, Mapping):
         return "a mapping"
-    return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
+    return kinds.get(type(value)) or f"an object of class {type(value).__name__}"
 
 
 def of_resource(value: pulumi.Resource, takes: str) -> str:

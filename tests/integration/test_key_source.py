@@ -30,7 +30,8 @@ PROGRAM = """
     provider = ClusterProvider("kube", config, after)
     values = {{name: pulumi.Output.secret(text) for name, text in {keys!r}.items()}}
     opts = pulumi.ResourceOptions(provider=provider, depends_on=[identity])
-    AuthKeys("lab", AuthKeysArgs(config=config, keys=KeyOutputs(values)), opts)
+    keys = AuthKeys("lab", AuthKeysArgs(config=config, keys=KeyOutputs(values)), opts)
+    pulumi.export("since", keys.since)
 """
 KEYS = {name: base64.b64encode(raw_key(name, 64)).decode() for name in ("slurmKey", "jwtKey")}
 
@@ -65,6 +66,13 @@ def uids(api: KubeApi) -> dict[str, str]:
     return {each["metadata"]["name"]: each["metadata"]["uid"] for each in listed}
 
 
+def moments(api: KubeApi) -> list[str]:
+    """When each was made, in the order of :data:`SECRETS`."""
+    return [
+        api.kubectl("get", "secret", "-n", "slurm", name, "-o", "jsonpath={.metadata.creationTimestamp}") for name in SECRETS
+    ]
+
+
 def test_secrets_that_nothing_protects_do_not_go_when_others_are_to_make_them(
     project: Project, api: KubeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +81,7 @@ def test_secrets_that_nothing_protects_do_not_go_when_others_are_to_make_them(
     project.up()
     made = uids(api)
     assert set(made) == set(SECRETS)
+    assert list(project.outputs()["since"].values()) == moments(api), "status and its alerts tell how old a key is"
 
     write(project, api, source="existing", protect=False)
     for refused in (project.preview(ok=False), project.up("--continue-on-error", ok=False)):
