@@ -177,7 +177,6 @@ def adopted(config: ClusterConfig) -> Question | None:
     own, space = config.adopted, config.cluster.namespace
     if own is None:
         return None
-    left = {f"NodeSet {name}" for name in left_to_others(config)}
 
     def ask(kube: KubeClient) -> str | None:
         for called, each in own.objects.items():
@@ -188,7 +187,7 @@ def adopted(config: ClusterConfig) -> Question | None:
                 return adopted_lost(called, space, "")
             if there.uid != each.uid:
                 return adopted_lost(called, space, there.uid)
-            if (manager := _claimant(there, number_left=called in left)) is not None:
+            if (manager := _claimant(there)) is not None:
                 return adopted_claimed(called, space, manager)
         if own.record is None:
             return None
@@ -198,22 +197,16 @@ def adopted(config: ClusterConfig) -> Question | None:
     return ask
 
 
-def left_to_others(config: ClusterConfig) -> frozenset[str]:
-    """Names in Kubernetes of the NodeSets whose number others write."""
-    base = config.cluster.resource_name
-    return frozenset(names.nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others)
-
-
-def _claimant(there: ClaimedMeta, *, number_left: bool) -> str | None:
-    """The program whose claims on an object stop a stack that takes it over. One that nothing here knows does so until the
-    stack has its own: whoever sets a field later is seen by ``drift``."""
+def _claimant(there: ClaimedMeta) -> str | None:
+    """The program whose claims on an object stop a stack that takes it over. One that nothing here knows does so until
+    the stack has its own: whoever sets a field later is seen by ``drift``. Who writes a number alone stops a gate, where it
+    isn't left to others."""
     setters = there.of_spec
     if (known := next((each for each in sorted(setters) if each.startswith(tuple(_APPLIERS))), None)) is not None:
         return known
     if any(each.startswith(field_managers.PULUMI) for each in setters):
         return None
-    strange = field_managers.unknown(setters) - (there.of_number if number_left else frozenset())
-    return min(strange, default=None)
+    return min(field_managers.unknown(setters - there.of_number), default=None)
 
 
 def adopted_lost(called: str, space: str, uid: str) -> str:

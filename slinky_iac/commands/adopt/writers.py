@@ -10,7 +10,7 @@ from slinky_iac import field_managers
 from slinky_iac.commands.adopt.model import Live
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.ownership import left_to_others
+from slinky_iac.names import nodeset_resource
 from slinky_iac.text import one_line
 
 PULUMI: Final = "pulumi"
@@ -81,7 +81,7 @@ def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]
 
 def _strange(config: StackConfig, living: Sequence[Live], stopped: Collection[str]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
-    left = left_to_others(config)
+    left = _left(config)
     for each in living if OTHER not in stopped else ():
         numbers = each.numbers if each.kind == "NodeSet" and each.name in left else frozenset[str]()
         for manager in sorted(field_managers.unknown(each.setters) - numbers):
@@ -95,10 +95,16 @@ def _strange(config: StackConfig, living: Sequence[Live], stopped: Collection[st
 
 def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
     """Autoscalers of NodeSets whose replicas the stack manages, in words."""
-    left = left_to_others(config)
+    left = _left(config)
     return tuple(
         f"{writer} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
         for each in living
         for writer in each.writers
         if each.name not in left
     )
+
+
+def _left(config: StackConfig) -> frozenset[str]:
+    """Names in Kubernetes of the NodeSets whose number others write."""
+    base = config.cluster.resource_name
+    return frozenset(nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others)
