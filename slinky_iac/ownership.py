@@ -199,8 +199,8 @@ def adopted(config: ClusterConfig) -> Question | None:
 
 def _claimant(there: ClaimedMeta) -> str | None:
     """The program whose claims on an object stop a stack that takes it over. One that nothing here knows does so until
-    the stack has its own: whoever sets a field later is seen by ``drift``. Who writes a number alone stops a gate, where it
-    isn't left to others."""
+    the stack has its own: what is set later is seen by ``drift``. A number alone stops a gate, where it isn't left to
+    others."""
     setters = there.of_spec
     if (known := next((each for each in sorted(setters) if each.startswith(tuple(_APPLIERS))), None)) is not None:
         return known

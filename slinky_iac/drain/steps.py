@@ -355,14 +355,12 @@ def _hand_over(stage: ScaleInState) -> Step:
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
-    if not stage.goal.writes:
-        return _cordon(stage) or Done(selected)
-    return _given_away(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
+    lacking = _given_away(stage, selected) if stage.goal.writes else _cordon(stage)
+    return lacking or (protocol.SetReplicas(stage.goal.target, selected) if stage.goal.writes else Done(selected))
 
 
 def _given_away(stage: ScaleInState, pods: Collection[str]) -> Step | None:
-    """What ``pods`` that may be deleted from now on still lack, cordon and long hold in one act: between the note of a hold
-    and the hold itself no look may come. None where they lack nothing."""
+    """Cordon and long hold that ``pods``, deleted from now on, still lack: one act, with no look between note and hold."""
     return holds.handed_over(stage, pods, _to_cordon(stage)) or _cordon(stage)
 
 
@@ -372,8 +370,7 @@ def _cordon(stage: ScaleInState) -> Step | None:
 
 
 def _to_cordon(stage: ScaleInState) -> tuple[str, ...]:
-    """Selected pods whose nodes are free, and whose drain the operator shows and takes for another's, without
-    ``pod-cordon``."""
+    """Selected pods without the mark whose nodes are free, and whose drain the operator shows and takes for another's."""
     return tuple(
         each.name
         for each in stage.selected
