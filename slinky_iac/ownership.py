@@ -14,14 +14,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from slinky_iac import names
+from slinky_iac import field_managers, names
 from slinky_iac.cluster_access import kube_connection
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.errors import KubeNotFound, KubeUnreachable, SlinkyError
 from slinky_iac.selection import DAEMON
+from slinky_iac.text import one_line
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
+    from slinky_iac.kube.marks import ClaimedMeta
     from slinky_iac.kube.objects import ObjectMeta
 
 BUDGET_S: Final = 5.0
@@ -31,18 +34,14 @@ US: Final = "slinky-iac"
 HELM_RECORD: Final = {"owner": "helm"}
 LET_GO: Final = {"owner": US}
 """Label of Helm's records of a release that a stack has taken over: Helm finds them no longer."""
-ARGO_MANAGER: Final = "argocd-"
-"""How field managers of Argo CD begin: ``argocd-controller`` applies (``common.ArgoCDSSAManager``). Where nothing gives a
-name, as with Replace=true, it is the program's: ``argocd-application-controller``, ``argocd-server`` for edits in its UI."""
-KUSTOMIZE_MANAGER: Final = "kustomize-controller"
-RESOURCE_SET_MANAGER: Final = "flux-operator"
 _APPLIERS: Final[Mapping[str, tuple[str, str, str]]] = {
-    ARGO_MANAGER: ("Argo CD", "Delete its Application without the objects", "argo"),
-    KUSTOMIZE_MANAGER: ("Flux (Kustomization)", "Suspend it in Git", "flux"),
-    RESOURCE_SET_MANAGER: ("Flux (ResourceSet)", "Suspend it in Git", "flux"),
+    field_managers.ARGO: ("Argo CD", "Delete its Application without the objects", "argo"),
+    field_managers.KUSTOMIZE: ("Flux (Kustomization)", "Suspend it in Git", "flux"),
+    field_managers.RESOURCE_SET: ("Flux (ResourceSet)", "Suspend it in Git", "flux"),
+    field_managers.HELM_CONTROLLER: ("Flux (HelmRelease)", "Suspend it in Git", "flux"),
 }
-"""By the beginning of a field manager, programs that apply what they have rendered themselves, and leave Helm no record:
-their names, how they end, and what ``adopt --stopped`` calls them."""
+"""By the beginning of a field manager, programs that write what they have rendered: their names, how they end, and what
+``adopt --stopped`` calls them."""
 Question = Callable[["KubeClient"], str | None]
 """Asks about one object; None where nothing is in the way, else what stops the update."""
 
@@ -188,15 +187,26 @@ def adopted(config: ClusterConfig) -> Question | None:
                 return adopted_lost(called, space, "")
             if there.uid != each.uid:
                 return adopted_lost(called, space, there.uid)
-            for manager in _APPLIERS if own.record is None else ():
-                if there.sets_spec(manager):
-                    return adopted_claimed(called, space, manager)
+            if (manager := _claimant(there)) is not None:
+                return adopted_claimed(called, space, manager)
         if own.record is None:
             return None
         held = own.namespace or space
         return adopted_held(_marks().secret(kube, held, own.record), held, own.release)
 
     return ask
+
+
+def _claimant(there: ClaimedMeta) -> str | None:
+    """The program whose claims on an object stop a stack that takes it over. One that nothing here knows does so until
+    the stack has its own: what is set later is seen by ``drift``. A number alone stops a gate, where it isn't left to
+    others."""
+    setters = there.of_spec
+    if (known := next((each for each in sorted(setters) if each.startswith(tuple(_APPLIERS))), None)) is not None:
+        return known
+    if any(each.startswith(field_managers.PULUMI) for each in setters):
+        return None
+    return min(field_managers.unknown(setters - there.of_number), default=None)
 
 
 def adopted_lost(called: str, space: str, uid: str) -> str:
@@ -212,7 +222,8 @@ def adopted_lost(called: str, space: str, uid: str) -> str:
 def adopted_claimed(called: str, space: str, manager: str) -> str:
     """The refusal while claims of another program stand: the API server would refuse what the stack writes to these
     fields."""
-    who, ends, key = _APPLIERS[manager]
+    other = (name_of(one_line(manager)), "Stop it, or let it forget the release", "other")
+    who, ends, key = next((each for begins, each in _APPLIERS.items() if manager.startswith(begins)), other)
     return (
         f"{who} claims fields of {called} in namespace {space}, which this stack takes over. Nothing was changed. {ends}"
         f" (`slinky docs chart 'A cluster that runs'`), then run `slinky adopt --stopped {key} --let-go Pulumi.<stack>.yaml`"

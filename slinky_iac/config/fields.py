@@ -49,7 +49,7 @@ def _dns_label(value: str) -> str:
         words = "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters"
         near = re.sub(r"[^a-z0-9-]+", "-", value.lower()).strip("-")
         near = f", for example {near}" if of_name(value) and is_dns_label(near) else ""
-        raise Refused(value, f"{words}{near}", whole=of_name(value))
+        raise Refused(value, words, whole=of_name(value), near=near)
     return value
 
 

@@ -21,6 +21,8 @@ _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _KEY: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _TOKEN: Final = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
 """A JSON web token: three parts in base64, of which the first is a mapping."""
+_NO_NAME: Final = re.compile(r"[0-9a-f]{32}|[0-9A-F]{32}|(?<![A-Z0-9])(?=[A-Z]*[2-7])[A-Z2-7]{26}")
+"""In a text as short as names are: 16 bytes in hexadecimal digits, or in base32."""
 _HEX_PART: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{12,}")
 _HEX: Final = frozenset("0123456789abcdef")
 _NAME: Final = re.compile(r"[A-Za-z0-9_./:-]+")
@@ -47,15 +49,17 @@ _HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IG
 class Refused(ValueError):
     """A value that a field can't have: the value, which a message may show or describe, and what is allowed."""
 
-    def __init__(self, value: str, words: str, *, whole: bool = False) -> None:
-        """``whole``: the value has the form of names, as :func:`of_names` says, and is shown as it is."""
+    def __init__(self, value: str, words: str, *, whole: bool = False, near: str = "") -> None:
+        """``whole``: the value has the form of names, as :func:`of_names` says, and is shown as it is. ``near``: words with
+        what is made of the value, which a message has only where it has that one."""
         self.value, self.words = value, words
-        super().__init__(f"got {repr(value) if whole else shown(value)}{words}")
+        super().__init__(f"got {repr(value) if whole else shown(value)}{words}{near}")
 
 
 def may_be_secret(text: str) -> bool:
     """Whether a text has a key's form or length, so that not even its beginning is shown."""
-    return len(text.splitlines()) > 1 or len(text) > LONGEST or _UUID.search(text) is not None or _coded(text)
+    known = (form.search(text) for form in (_UUID, _NO_NAME))
+    return len(text.splitlines()) > 1 or len(text) > LONGEST or any(known) or _coded(text)
 
 
 def is_key(text: str) -> bool:
@@ -115,7 +119,7 @@ def is_path(text: str) -> bool:
     """Whether a text is the path of a file or a folder, as people name them: no part of it has the letters of a key."""
     if len(text) > _LONGEST_PATH or _PATH.fullmatch(text) is None:
         return False
-    return not any(_UUID.search(part) or _HEX_PART.search(part) for part in text.split("/"))
+    return not any(form.search(part) for part in text.split("/") for form in (_UUID, _NO_NAME, _HEX_PART))
 
 
 def place(path: str) -> str:

@@ -32,18 +32,19 @@ def while_waiting(stage: ScaleInState) -> RenewHold | None:
     return _renewed(stage, [each.name for each in stage.selected], policy.hold_s or policy.min_hold_s)
 
 
-def handed_over(stage: ScaleInState, pods: Collection[str]) -> RenewHold | None:
-    """A long hold on the nodes of pods that may be deleted from now on, None where it is set."""
-    return _renewed(stage, pods, HANDED_OVER_S)
+def handed_over(stage: ScaleInState, pods: Collection[str], cordoned: tuple[str, ...] = ()) -> RenewHold | None:
+    """A long hold on the nodes of pods that may be deleted from now on, None where it is set. ``cordoned``: those that get
+    ``pod-cordon`` with its notes."""
+    return _renewed(stage, pods, HANDED_OVER_S, cordoned)
 
 
-def _renewed(stage: ScaleInState, pods: Collection[str], hold_s: int) -> RenewHold | None:
+def _renewed(stage: ScaleInState, pods: Collection[str], hold_s: int, cordoned: tuple[str, ...] = ()) -> RenewHold | None:
     moment = stage.seen.now + hold_s // 2
     # Without one in the policy, a drain has no end, and only one of an earlier policy is made longer.
     lost = stage.goal.policy.hold_s is not None
     ending = [each for each, end in _ours(stage) if each.name in pods and (lost if end is None else end < moment)]
     marks = _marks(stage.goal.owner, ((each.pod, 0) for each in ending))
-    return RenewHold(tuple(each.node for each in ending), hold_s, marks) if ending else None
+    return RenewHold(tuple(each.node for each in ending), hold_s, marks, cordoned) if ending else None
 
 
 def noted(stage: ScaleInState) -> SetCosts | None:

@@ -175,12 +175,14 @@ class Drain(OnNodes):
 
 @dataclass(frozen=True)
 class RenewHold(OnNodes):
-    """Set ``marks`` (that a hold is being set), then DRAIN with ``resume_after`` and without a reason, on nodes that are
-    drained by us: moves the dead man's switch."""
+    """Set ``marks`` (that a hold is being set), and ``pod-cordon`` on ``cordoned`` in the same writes. Then at once DRAIN
+    with ``resume_after`` and without a reason, on nodes that are drained by us: moves the dead man's switch. Under a mark
+    whose hold isn't set, a person's own end of a drain is taken for ours, and cleared."""
 
     doing = "renewing the hold"
     resume_after_s: int
     marks: tuple[Mark, ...] = ()
+    cordoned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,12 +202,10 @@ class ClearHold(Step):
 
 @dataclass(frozen=True)
 class CordonAnnotate(Step):
-    """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise. ``marks`` are of
-    these pods too and go into the same writes: those of the hold that is renewed next."""
+    """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise."""
 
     doing = "cordoning the pods"
     pods: tuple[str, ...]
-    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,8 @@ class Session(Connection):
         match step:
             case protocol.SetCosts(pods) | protocol.TriggerSync(pods):
                 self._annotate(changes(pods))
-            case protocol.CordonAnnotate(pods, marks):
-                self._annotate(changes(marks, cordoned=pods))
+            case protocol.CordonAnnotate(pods):
+                self._annotate(changes((), cordoned=pods))
             case protocol.Release(pods):
                 self._annotate(changes(pods))
             case protocol.SetReplicas() | SetSelection() | protocol.DeleteNodeSet() | protocol.RevokePermit():
@@ -155,10 +155,10 @@ class Session(Connection):
             case protocol.DeletePods(pods):
                 self._replace(pods)
             case _:
+                if isinstance(step, protocol.RenewHold):
+                    self._annotate(changes(step.marks, cordoned=step.cordoned))
                 nodes = self._answers.nodes if self._answers is not None else None
                 recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
-                if isinstance(step, protocol.RenewHold):
-                    self._annotate(changes(step.marks))
                 act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
                 if isinstance(step, protocol.ClearHold):
                     self._annotate(changes(step.marks))

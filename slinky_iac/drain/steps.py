@@ -198,8 +198,7 @@ def _select(stage: ScaleInState, wish: Selects) -> Step:
     if unaware := stage.operator_unaware():
         return until_seen(stage, unaware)
     selected = tuple(each.name for each in stage.selected)
-    hold = holds.handed_over(stage, selected)
-    return _cordon(stage, hold) or hold or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
+    return _given_away(stage, selected) or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
 
 
 def _written(seen: Observation, goal: Goal, cluster: ClusterView, wish: Selects, pods: tuple[str, ...]) -> Step:
@@ -356,16 +355,23 @@ def _hand_over(stage: ScaleInState) -> Step:
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
-    hold = holds.handed_over(stage, selected) if stage.goal.writes else None
-    if (step := _cordon(stage, hold) or hold) is not None:
-        return step
-    return protocol.SetReplicas(stage.goal.target, selected) if stage.goal.writes else Done(selected)
+    lacking = _given_away(stage, selected) if stage.goal.writes else _cordon(stage)
+    return lacking or (protocol.SetReplicas(stage.goal.target, selected) if stage.goal.writes else Done(selected))
 
 
-def _cordon(stage: ScaleInState, hold: protocol.RenewHold | None = None) -> Step | None:
-    """``pod-cordon`` on selected pods whose nodes are free, and whose drain the operator shows and takes for another's.
-    ``hold``: comes next, and its marks are written with the cordons."""
-    pods = tuple(
+def _given_away(stage: ScaleInState, pods: Collection[str]) -> Step | None:
+    """Cordon and long hold that ``pods``, deleted from now on, still lack: one act, with no look between note and hold."""
+    return holds.handed_over(stage, pods, _to_cordon(stage)) or _cordon(stage)
+
+
+def _cordon(stage: ScaleInState) -> Step | None:
+    pods = _to_cordon(stage)
+    return protocol.CordonAnnotate(pods) if pods else None
+
+
+def _to_cordon(stage: ScaleInState) -> tuple[str, ...]:
+    """Selected pods without the mark whose nodes are free, and whose drain the operator shows and takes for another's."""
+    return tuple(
         each.name
         for each in stage.selected
         if each.record is not None
@@ -377,8 +383,6 @@ def _cordon(stage: ScaleInState, hold: protocol.RenewHold | None = None) -> Step
         and not each.pod.cordon
         and not each.pod.terminating
     )
-    marks = tuple(each for each in (hold.marks if hold else ()) if each.pod in set(pods))
-    return protocol.CordonAnnotate(pods, marks) if pods else None
 
 
 def until_seen(stage: ScaleInState, why: str) -> Step:

@@ -17,17 +17,10 @@ METADATA_OF_ALL = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v
 """Accept headers of questions whose answers hold no object's contents (Kubernetes, "API Concepts")."""
 
 
-class Claim(ManagedFields, frozen=True):
-    """Who has set which fields, and how."""
-
-    subresource: str = ""
-    """Through which part of the object, as ``status`` and ``scale``; empty: through the whole."""
-
-
 class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
     """metadata with who has set what."""
 
-    managed_fields: tuple[Claim, ...] = ()
+    managed_fields: tuple[ManagedFields, ...] = ()
 
     def setters(self, part: str, key: str = "") -> frozenset[str]:
         """Field managers that own a part of metadata, or a ``key`` in it."""
@@ -37,12 +30,17 @@ class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
 
     @property
     def of_spec(self) -> frozenset[str]:
-        """Field managers that own something of the spec, but for what they set as a number alone (an autoscaler)."""
-        return frozenset(each.manager for each in self.managed_fields if "f:spec" in each.fields_v1 and not each.subresource)
+        """Field managers that own something of the spec, but for what they set through another part (an autoscaler)."""
+        return frozenset(each.manager for each in self._of_spec)
 
-    def sets_spec(self, manager: str) -> bool:
-        """Whether a field manager whose name begins so owns something of the spec."""
-        return any(each.manager.startswith(manager) and "f:spec" in each.fields_v1 for each in self.managed_fields)
+    @property
+    def of_number(self) -> frozenset[str]:
+        """Of these the ones that own nothing of the spec but ``replicas``."""
+        return self.of_spec - {each.manager for each in self._of_spec if each.fields_v1["f:spec"] != {"f:replicas": {}}}
+
+    @property
+    def _of_spec(self) -> tuple[ManagedFields, ...]:
+        return tuple(each for each in self.managed_fields if "f:spec" in each.fields_v1 and not each.subresource)
 
 
 class Claimed(Wire, frozen=True):

@@ -1,7 +1,6 @@
-"""Kubernetes' and slurm-operator's objects as the API server writes them, read straight from its JSON, frozen, by their own
-names (``pod.metadata.name``); what this program derives from them is a property.
-Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go``, ``slurmcontrol.go`` (pod conditions). Fields without
-a default must be there; others not read here are ignored."""
+"""Kubernetes' and slurm-operator's objects as the API server writes them, frozen, by their own names (``pod.metadata``);
+what this program derives is a property. Fields without a default must be there; others not read here are ignored.
+Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go``, ``slurmcontrol.go`` (pod conditions)."""
 
 from __future__ import annotations
 
@@ -73,10 +72,11 @@ class _OwnerReference(Wire, frozen=True):
 
 
 class ManagedFields(Wire, frozen=True):
-    """Who set which fields, and when last."""
+    """Who set which fields, when last, and through which part (``status``, ``scale``; empty: the object itself)."""
 
     manager: str = ""
     time: Moment | None = None
+    subresource: str = ""
     fields_v1: dict[str, Any] = {}
 
 

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 import httpx
 
+from slinky_iac import field_managers
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube import resources, tally
 from slinky_iac.kube.connection import KubeTransport
@@ -27,7 +28,7 @@ LIST_TIMES: Final = 4
 """A list may take so many times what one call may, all its pages together."""
 MAX_LIST: Final = 1 << 30
 """Bytes of all pages of a list: 10,000 pods are 200 MB."""
-FIELD_MANAGER = "slinky-iac"
+FIELD_MANAGER: Final = field_managers.OURS
 """Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
 """What says success to a write: created, by an apply too, and accepted for a deletion that continues. For all else 200."""

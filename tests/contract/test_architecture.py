@@ -90,6 +90,7 @@ _PARTS = {
     "collector": "",
     "node_demand": "",
     "names": "",
+    "field_managers": "",
     "releases": "",
     "selection": "",
     "safe_yaml": "",
@@ -102,7 +103,7 @@ _PARTS = {
     "errors": "text",
     "hostlist": "errors",
     "keys": "errors names",
-    "kube": "causes addresses decoders errors names safe_yaml text selection",
+    "kube": "causes addresses decoders errors field_managers names safe_yaml text selection",
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
     "config": (
@@ -134,7 +135,7 @@ _PARTS = {
         "causes preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
         " node_demand parts releases slurmrest specs text"
     ),
-    "ownership": "config errors kube names cluster_access selection",
+    "ownership": "config errors field_managers kube names cluster_access selection text",
     "__main__": "commands.cli",
     "commands": "",
     "commands.children": "",
@@ -154,8 +155,8 @@ _PARTS = {
         "commands.check commands.output commands.whole_file config errors pulumi_yaml releases safe_yaml"
     ),
     "commands.adopt": (
-        "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
-        "releases selection specs"
+        "blueprint cluster commands.check commands.import_chart commands.output config errors field_managers kube names "
+        "ownership releases selection specs text"
     ),
     "commands.plan": "causes cluster commands.output config drain errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",

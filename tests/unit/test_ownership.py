@@ -126,6 +126,66 @@ def test_what_another_program_claims_is_not_taken_over_where_there_is_no_record(
     assert said is None or f"slinky adopt --stopped {key} --let-go" in " ".join(said.split())
 
 
+def claimed(folder: Path, managers: dict[str, dict[str, Any]], *, owner: str = "stack", record: bool = True) -> str | None:
+    """What stops a stack that takes over a NodeSet whose spec has these field managers."""
+    claims = [{"manager": each, "operation": "Update", "fieldsV1": {"f:spec": spec}} for each, spec in managers.items()]
+    taken = {
+        "release": "slurm",
+        "objects": {"NodeSet slurm-worker-gpu": {"uid": UID}},
+        **({"record": RECORD} if record else {}),
+    }
+    with ApiServer() as server:
+        labels = {"owner": ownership.US, "name": "slurm"}
+        server.objects[f"/api/v1/namespaces/slurm/secrets/{RECORD}"] = {"metadata": {"name": RECORD, "labels": labels}}
+        path = f"/apis/{names.API_VERSION}/namespaces/slurm/nodesets/slurm-worker-gpu"
+        server.objects[path] = {"metadata": {"name": "slurm-worker-gpu", "uid": UID, "managedFields": claims}}
+        group = {"replicas": 2, "owner": owner, **({"maxReplicas": 4} if owner == "autoscaler" else {})}
+        sections = {**ADOPTED, "adopted": taken, "nodesets": {"gpu": group}}
+        config = load(minimal(**sections, kubernetes={"kubeconfig": server.kubeconfig(folder)}))
+        question = ownership.adopted(config)
+        assert question is not None
+        return ownership.refusal(config, question, {}, folder, preview=True)
+
+
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize(
+    ("manager", "key"),
+    [
+        ("terraform-provider-helm_v2.17.0_x5", "other"),
+        ("fleetagent", "other"),
+        ("kapp-controller", "other"),
+        ("ci-deployer", "other"),
+        ("helmwave", "other"),
+        ("slurm-operator-sync", "other"),
+        ("helm-controller", "flux"),
+        ("kustomize-controller", "flux"),
+        ("argocd-controller", "argo"),
+    ],
+)
+def test_no_preview_goes_on_while_any_other_program_claims_fields(
+    tmp_path: Path, manager: str, key: str, *, record: bool
+) -> None:
+    said = claimed(tmp_path, {manager: {"f:slurmd": {}}}, record=record) or "nothing"
+    assert "claims fields of NodeSet slurm-worker-gpu in namespace slurm" in said
+    assert f"slinky adopt --stopped {key} --let-go" in said
+
+
+@pytest.mark.parametrize(
+    ("managers", "owner"),
+    [
+        ({"kubectl-edit": {"f:slurmd": {}}, "kubectl": {"f:slurmd": {}}, "kubectl-client-side-apply": {}}, "stack"),
+        ({"manager": {"f:slurmd": {}}, "pulumi-kubernetes-0a1b2c3d": {"f:slurmd": {}}}, "stack"),
+        ({"helm": {}, "before-first-apply": {}, "slinky-iac": {"f:replicas": {}}}, "stack"),
+        ({"node-scaler": {"f:replicas": {}}}, "autoscaler"),
+    ],
+)
+def test_people_and_what_the_stack_leaves_to_others_stop_no_preview(
+    tmp_path: Path, managers: dict[str, dict[str, Any]], owner: str
+) -> None:
+    """What the stack has taken over already may get a field from anybody, as each of its objects may."""
+    assert claimed(tmp_path, managers, owner=owner) is None
+
+
 @pytest.mark.parametrize(("uid", "how"), [("another", "is another object now (UID another)"), ("", "isn't in Kubernetes")])
 def test_another_object_than_the_one_that_was_seen_is_not_taken_over(tmp_path: Path, uid: str, how: str) -> None:
     said = taken_over(tmp_path, uid) or ""

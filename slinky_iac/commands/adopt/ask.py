@@ -100,6 +100,7 @@ def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:
             annotations=each.metadata.annotations,
             managers=frozenset(claim.manager for claim in each.metadata.managed_fields),
             setters=each.metadata.of_spec,
+            numbers=each.metadata.of_number,
         )
         for each in sorted(found, key=lambda each: each.metadata.name)
     ]

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
+from slinky_iac import field_managers
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.writers import ARGO, BY_HAND, HELM, OTHER, WRITERS, unknown
+from slinky_iac.commands.adopt.writers import ARGO, OTHER, WRITERS
 from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.paths import value_at
 from slinky_iac.errors import KubeConflict, KubeNotFound, ProjectError
@@ -88,9 +89,9 @@ def _claims(
     if meta.uid != adopted.objects[called].uid:
         raise ProjectError(adopted_lost(called, space, meta.uid))
     others = {writer.manager: writer.key == ARGO for writer in WRITERS if writer.key in stopped}
-    strange = unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
-    reduced = (*HELM, *(manager for manager, marked in others.items() if marked))
-    gone = (*BY_HAND, *(manager for manager, marked in others.items() if not marked))
+    strange = field_managers.unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
+    reduced = tuple(manager for manager, marked in others.items() if marked)
+    gone = tuple(manager for manager, marked in others.items() if not marked)
     left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone, strange)]
     if not left:
         raise ProjectError(
@@ -110,14 +111,15 @@ def _setters(claims: Iterable[dict[str, Any]]) -> Iterator[str]:
 def _left(
     claim: dict[str, Any], reduced: tuple[str, ...], gone: tuple[str, ...], strange: frozenset[str]
 ) -> Iterator[dict[str, Any]]:
-    """What stays of a manager's claim: of the ``reduced`` and ``strange`` ones their own annotations, of those that are
-    ``gone`` nothing. Of a ``strange`` one the whole name counts, of the others its beginning."""
+    """What stays of a manager's claim: of Helm's, the ``reduced`` and the ``strange`` ones their own annotations, of a
+    person's and those that are ``gone`` nothing. Of a ``strange`` one the whole name counts, of the others its beginning."""
     manager = str(claim.get("manager", ""))
-    if manager in strange or manager.startswith(reduced):
+    of_helm = field_managers.is_helm(manager) or manager.startswith(field_managers.HELM_CONTROLLER)
+    if of_helm or manager in strange or manager.startswith(reduced):
         found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
         marks = {key: value for key, value in found.items() if key.startswith(_MARKS)} if isinstance(found, dict) else {}
         if marks:
-            named = HELM[0] if manager.startswith(HELM) else manager
+            named = "helm" if of_helm else manager
             yield {**claim, "manager": named, "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
-    elif not manager.startswith(gone):
+    elif not (field_managers.is_by_hand(manager) or manager.startswith(gone)):
         yield claim

@@ -32,6 +32,8 @@ class Live:
     """Field managers: clients that have set something of it."""
     setters: frozenset[str] = frozenset()
     """Of these the ones that have set something of its spec."""
+    numbers: frozenset[str] = frozenset()
+    """Of these the ones that have set nothing but the number."""
     writers: tuple[str, ...] = ()
     """What else writes a NodeSet's replicas, ``kind/name`` (:mod:`slinky_iac.kube.scalers`)."""
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac import field_managers
 from slinky_iac.commands.adopt.model import Live
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.kube.requests import FIELD_MANAGER
 from slinky_iac.names import nodeset_resource
-from slinky_iac.ownership import ARGO_MANAGER, KUSTOMIZE_MANAGER, RESOURCE_SET_MANAGER
+from slinky_iac.text import one_line
 
 PULUMI: Final = "pulumi"
 ARGO: Final = "argo"
 OTHER: Final = "other"
 """What ``--stopped`` calls a program that nothing here knows."""
-HELM: Final = ("helm", "pulumi-resource-kubernetes")
-"""How names of field managers begin that are Helm's: Helm takes the name of the program that it runs in, which is
-pulumi-kubernetes' own where its ``helm.v3.Release`` deployed the chart."""
-BY_HAND: Final = ("kubectl", "before-first-apply")
-"""How those of a person begin, and of what was there before the API server kept such names."""
-_OURS: Final = ("slurm-operator", FIELD_MANAGER)
 
 
 @dataclass(frozen=True)
@@ -41,13 +35,21 @@ class Writer:
 
 
 WRITERS: Final = (
-    Writer(ARGO, "Argo CD", ARGO_MANAGER, "argocd.argoproj.io/", "its Application is deleted without its objects"),
-    Writer("flux", "Flux (Kustomization)", KUSTOMIZE_MANAGER, "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"),
+    Writer(ARGO, "Argo CD", field_managers.ARGO, "argocd.argoproj.io/", "its Application is deleted without its objects"),
     Writer(
-        "flux", "Flux (ResourceSet)", RESOURCE_SET_MANAGER, "resourceset.fluxcd.controlplane.io/", "it is suspended in Git"
+        "flux", "Flux (Kustomization)", field_managers.KUSTOMIZE, "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"
     ),
-    Writer("flux", "Flux (HelmRelease)", "helm-controller", "helm.toolkit.fluxcd.io/", "it is suspended in Git"),
-    Writer(PULUMI, "another Pulumi program", "pulumi-kubernetes", "", "it was a stack of this cluster, and is gone"),
+    Writer(
+        "flux",
+        "Flux (ResourceSet)",
+        field_managers.RESOURCE_SET,
+        "resourceset.fluxcd.controlplane.io/",
+        "it is suspended in Git",
+    ),
+    Writer(
+        "flux", "Flux (HelmRelease)", field_managers.HELM_CONTROLLER, "helm.toolkit.fluxcd.io/", "it is suspended in Git"
+    ),
+    Writer(PULUMI, "another Pulumi program", field_managers.PULUMI, "", "it was a stack of this cluster, and is gone"),
 )
 """Their marks and claims on fields stay when they have stopped, so a person says that they have."""
 
@@ -59,15 +61,9 @@ ENDS: Final[Mapping[str, str]] = {
 """By the words of ``--stopped``, when the program writes no longer."""
 
 
-def unknown(managers: Iterable[str]) -> frozenset[str]:
-    """Of names of field managers those that nothing here knows: whatever they are, they write."""
-    known = (*HELM, *BY_HAND, *_OURS, *(each.manager for each in WRITERS))
-    return frozenset(name for name in managers if not name.startswith(known))
-
-
 def writers(config: StackConfig, living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
     """Other programs that write, in words; those whose keys are in ``stopped`` write no longer."""
-    return (*_marked(living, stopped), *_strange(living, stopped), *_scaled(config, living))
+    return (*_marked(living, stopped), *_strange(config, living, stopped), *_scaled(config, living))
 
 
 def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
@@ -83,25 +79,32 @@ def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]
     )
 
 
-def _strange(living: Sequence[Live], stopped: Collection[str]) -> Iterator[str]:
+def _strange(config: StackConfig, living: Sequence[Live], stopped: Collection[str]) -> Iterator[str]:
     found: dict[str, list[str]] = {}
+    left = _left(config)
     for each in living if OTHER not in stopped else ():
-        for manager in sorted(unknown(each.setters)):
+        numbers = each.numbers if each.kind == "NodeSet" and each.name in left else frozenset[str]()
+        for manager in sorted(field_managers.unknown(each.setters) - numbers):
             found.setdefault(manager, []).append(f"{each.kind} {each.name}")
     for manager, of in found.items():
         yield (
-            f"{name_of(manager)} writes {', '.join(of)}: this is its name in managedFields. If {ENDS[OTHER]}:"
+            f"{name_of(one_line(manager))} writes {', '.join(of)}: this is its name in managedFields. If {ENDS[OTHER]}:"
             f" --stopped {OTHER}"
         )
 
 
 def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
     """Autoscalers of NodeSets whose replicas the stack manages, in words."""
-    base = config.cluster.resource_name
-    left = {nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others}
+    left = _left(config)
     return tuple(
         f"{writer} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
         for each in living
         for writer in each.writers
         if each.name not in left
     )
+
+
+def _left(config: StackConfig) -> frozenset[str]:
+    """Names in Kubernetes of the NodeSets whose number others write."""
+    base = config.cluster.resource_name
+    return frozenset(nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others)

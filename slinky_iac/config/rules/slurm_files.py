@@ -18,7 +18,7 @@ from slinky_iac.config.slurm.reach import LUA_COMMENT, LUA_NAME
 from slinky_iac.config.slurm.refusals import NAMESPACE, Conf
 from slinky_iac.config.stack import StackConfig
 
-_PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
+_PAIR: Final = re.compile(r'(?<![A-Za-z0-9_.])([A-Za-z0-9_.]++)\s*+=\s*+("[^"]*"|[^\s"]+)')
 _BOTH: Final = "slurmctld and slurmd end over it"
 _SLURMCTLD: Final = "slurmctld ends over it at its start"
 READ_FILES: Final = {

@@ -235,6 +235,9 @@ def test_what_a_variable_holds_is_not_shown() -> None:
         ({"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}, "another Pulumi program"),
         ({"setters": frozenset({"terraform-provider-helm_v2.17.0_x5"})}, "terraform-provider-helm_v2.17.0_x5"),
         ({"setters": frozenset({"fleetagent"})}, "fleetagent"),
+        ({"setters": frozenset({"helmwave"})}, "helmwave"),
+        ({"setters": frozenset({"slurm-operator-sync"})}, "slurm-operator-sync"),
+        ({"setters": frozenset({"kubectlbot"})}, "kubectlbot"),
         ({"managers": frozenset({"argocd-controller"}), "setters": frozenset({"argocd-controller"})}, "Argo CD"),
     ],
 )
@@ -357,6 +360,17 @@ def test_a_person_and_programs_of_the_cluster_s_own_are_none() -> None:
     own = {"helm", "pulumi-resource-kubernetes", "kubectl-edit", "before-first-apply", "slurm-operator", "slinky-iac"}
     assert judged(living(managers=frozenset(own), setters=frozenset(own))).writers == ()
     assert judged(living(managers=frozenset({"metrics-labeller"}))).writers == (), "it sets nothing of the spec"
+
+
+@pytest.mark.parametrize("owner", ["autoscaler", "stack"])
+def test_who_writes_only_a_number_that_is_left_to_others_is_none(owner: str) -> None:
+    """An autoscaler of the site's own that doesn't go through the subresource `scale`."""
+    live = living(setters=frozenset({"node-scaler"}), numbers=frozenset({"node-scaler"}))
+    own = settings(release(), live).taken.settings
+    own["nodesets"]["gpu"].update({"owner": owner} | ({"maxReplicas": 4} if owner == "autoscaler" else {}))
+    said = " ".join(verdict(load(own), live).writers)
+    assert ("NodeSet slurm-worker-gpu" in said) == (owner == "stack")
+    assert "Controller slurm" in said, "of a Controller nothing is left to others"
 
 
 def test_objects_of_one_side_are_named() -> None:

@@ -280,7 +280,7 @@ def test_a_reference_to_a_secret_quotes_nothing_however_short(where: str, given:
     told = said(data)
     assert f"{where}{below}: " in told
     assert words in told
-    assert "Hunter" not in told
+    assert "hunter" not in told.lower(), "nor is a right name made of it"
     assert str(given)[:20] not in told
 
 
@@ -391,9 +391,26 @@ def test_a_plain_name_is_shown(name: str) -> None:
     assert place(f"nodesets.{name}.replicas") == f"nodesets.{name}.replicas"
 
 
-@pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12", "x.AbCdEfGhIjKlMnOpQrStUv12#1"])
+SHORT_KEYS = [
+    "c2VjcmV0U2VjcmV0MTIzNA==",
+    "AbCdEfGhIjKlMnOpQrStUv12",
+    "a4abd4448c49562d828115d13a1fccea",
+    "A4ABD4448C49562D828115D13A1FCCEA",
+    "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+]
+
+
+@pytest.mark.parametrize("key", [*SHORT_KEYS, "x.AbCdEfGhIjKlMnOpQrStUv12#1"])
 def test_a_short_key_is_not_shown(key: str) -> None:
     assert key not in shown(key)
+
+
+@pytest.mark.parametrize("key", SHORT_KEYS)
+def test_a_short_key_passes_for_no_name_nor_for_a_path(key: str) -> None:
+    """16 bytes in hexadecimal digits and 20 in base32 are as long as names are."""
+    for text in (key, f"/{key}", f"/etc/slurm/{key}", f"{key}[1-2]"):
+        assert key[:20] not in shown(text) + name_of(text)
+    assert key not in place(f"nodesets.{key}.replicas")
 
 
 @pytest.mark.parametrize("text", [f"[1]{KEY}", f"{UUID}[1-2]", f"a[1],{CODED[:30]}", f"a[{CODED}]", f"n[{'1,' * 100}1]"])

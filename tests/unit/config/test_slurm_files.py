@@ -3,11 +3,14 @@ slurm.conf without a node, up to "Running as primary controller". (The one with 
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import yaml
 
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.rules.slurm_files import READ_FILES
 from tests.stacks import SECRETS, minimal
 from tests.unit.config.test_slurm_words import errors
 
@@ -205,3 +208,12 @@ def test_plugstack_conf_has_a_comment_wherever_its_sign_is() -> None:
     stack = minimal(nodesets=nodesets, controller={"configFiles": {"plugstack.conf": "# one\nrequired site.so#two\n"}})
     said = [each.message for each in findings(load(stack), SECRETS) if each.id == "program-not-in-image"]
     assert [each.partition(":")[0] for each in said] == ["requires 'site.so' on line 2"]
+
+
+@pytest.mark.parametrize("file", sorted(READ_FILES | {"mpi.conf": "", "plugstack.conf": "", "topology.yaml": ""}))
+@pytest.mark.parametrize("text", ["a" * 200_000, "a\\\n" * 100_000, "a " * 100_000, "a" + " " * 200_000 + "b"])
+def test_a_row_without_an_end_ends_in_a_sentence_in_a_moment(file: str, text: str) -> None:
+    """A word in which every letter began a new search for its = took ten minutes."""
+    began = time.process_time()
+    assert file == "topology.yaml" or list(findings(load(minimal(controller={"configFiles": {file: text}})), SECRETS))
+    assert time.process_time() - began < 20

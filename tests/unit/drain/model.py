@@ -125,10 +125,10 @@ class World(Machinery):
             SetReplicas: self._set_replicas,
             DeleteNodeSet: self._delete_nodeset,
             DeletePods: self._delete_pods,
+            RenewHold: self._renew,
         }
         on_slurm = {
             Drain: self._drain,
-            RenewHold: self._renew,
             ClearHold: self._clear,
             Undrain: self._undrain,
             SetReason: self._reword,
@@ -215,7 +215,6 @@ class World(Machinery):
     def _cordon_annotate(self, step, share):
         for pod in self._part(step.pods, share):
             self._pod(pod).annotations["pod-cordon"] = "true"
-            self._set_tags(mark for mark in step.marks if mark.pod == pod)
 
     def _release(self, step, share):
         for unmark in self._part(step.pods, share):
@@ -241,8 +240,12 @@ class World(Machinery):
             node.hold_is_ours, node.note_lost = True, False
 
     def _renew(self, step, share):
-        self._set_tags(step.marks)
-        for name in self._part(step.nodes, share):
+        """Pods first, which are written whole, each with its cordon; then slurmctld."""
+        marks = {mark.pod: mark for mark in step.marks}
+        for pod in self._part(tuple({*marks, *step.cordoned}), min(1.0, 2 * share)):
+            self._set_tags([marks[pod]] if pod in marks else ())
+            self._pod(pod).annotations |= {"pod-cordon": "true"} if pod in step.cordoned else {}
+        for name in self._part(step.nodes, max(0.0, 2 * share - 1)) if self.rest_up else ():
             node = self.nodes[name]
             assert node.drain
             assert node.reason.startswith(OURS), f"somebody else's drain renewed: {node}"

@@ -17,7 +17,7 @@ from tests.unit.drain.model_session import ModelSession, job_ends, nothing, sett
 def test_idle_nodes_are_removed_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
-    assert session.acts == ["SetCosts", "Drain", "TriggerSync", "CordonAnnotate", "RenewHold", "SetReplicas"]
+    assert session.acts == ["SetCosts", "Drain", "TriggerSync", "RenewHold", "SetReplicas"]
     assert session.rests == [driver.SOON_S], "the operator has been told to look, and needs a second"
     session.w.sync(refresh=True)
     assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
@@ -50,7 +50,7 @@ def test_the_gate_opens_by_a_whole_look_only_whatever_a_cheap_one_says():
 
     def undrained_behind_a_stale_answer(step, wanted):
         act(step, wanted)
-        if type(step).__name__ == "CordonAnnotate" and session.stale is None:
+        if type(step).__name__ == "RenewHold" and session.stale is None:
             session.stale = session.w.observe()
             session.w.nodes["gpu-2"].drain = False
 
@@ -75,7 +75,7 @@ def test_a_node_that_was_undrained_meanwhile_is_drained_again_before_the_write()
 
     def interfering(step, wanted):
         act(step, wanted)
-        if type(step).__name__ == "CordonAnnotate":
+        if type(step).__name__ == "RenewHold":
             session.w.nodes["gpu-2"].drain = False
 
     session.act = interfering

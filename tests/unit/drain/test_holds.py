@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,29 @@ def test_the_hold_is_set_in_one_place():
     made = ("RenewHold(", "ClearHold(")
     here = {path.name for path in Path("slinky_iac/drain").glob("*.py") if any(each in path.read_text() for each in made)}
     assert here == {"holds.py", "protocol.py", "session.py"}
+
+
+def test_a_persons_drain_with_an_end_of_its_own_keeps_it_until_a_longer_hold_of_ours_is_set():
+    """A run that ends right after its cordons, or a person who is quick: the note told of a hold that nobody had set yet,
+    and the next look cleared theirs for it. Their drain had no end any more."""
+    w = drained_by_us()
+    w.jobs.clear()
+    w.sync(refresh=True)
+    acts = 0
+    while w.nodes["gpu-2"].resume_after != w.now + HANDED_OVER_S:
+        there = deepcopy(w)
+        theirs = there.now + 7200
+        there.person_drains(there.nodes["gpu-2"], "bad DIMM", own_end=theirs)
+        for _ in range(5):
+            step = next_step(there.observe(), goal(3, 2, deadline_at=there.now + 1800, policy=DrainPolicy(), run="r2"))
+            if isinstance(step, Stop | Done | Wait | SetReplicas):
+                break
+            there.act(step)
+            there.sync(refresh=True)
+        assert there.nodes["gpu-2"].resume_after == theirs, f"after {acts} acts: drained for two hours, it never returns"
+        step = next_step(w.observe(), goal(3, 2, deadline_at=w.now + 1800, policy=DrainPolicy(), run="r1"))
+        assert not isinstance(step, SetReplicas), "an operator that is away finds a short hold"
+        w.act(step)
+        w.sync(refresh=True)
+        acts += 1
+    assert w._pod(NAME(2)).annotations["pod-cordon"] == "true"

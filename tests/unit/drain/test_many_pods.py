@@ -117,7 +117,7 @@ def test_drains_that_the_operator_reports_in_six_portions_are_cordoned_in_one_pa
     site: Site, tmp_path: Path, held: bool
 ) -> None:
     """Each portion had a pass of its own, after a whole look of its own: some seconds each at 1,000 nodes. With a hold,
-    that a longer one comes is noted on each pod by the same write."""
+    a longer one is noted on each pod by the same write, and set in the same pass."""
     site.slurm.jobs.clear()
     site.slurm.wall = lambda: int(time.time())
     site.server.objects[f"{NODESETS}/hpc-worker-g0"]["spec"]["updateStrategy"] = {"type": "OnDelete"}
@@ -127,8 +127,8 @@ def test_drains_that_the_operator_reports_in_six_portions_are_cordoned_in_one_pa
         session = Watched(site, gate.reach, stack)
         with pytest.raises(DrainBlocked, match="before the write"):
             settle(session, gate)
-    renewed = ["RenewHold"] * held
-    assert session.acts == ["SetCosts", "Drain", "TriggerSync", "CordonAnnotate", *renewed, "SetReplicas"]
+    cordoned = "RenewHold" if held else "CordonAnnotate"
+    assert session.acts == ["SetCosts", "Drain", "TriggerSync", cordoned, "SetReplicas"]
     asked = site.asked()
     assert sum(asked.pop(name) for name in NAMES) == 2 * PODS_COUNT + 1, "each pod marked and cordoned, one touched"
     whole = ("slurm/v/diag/", "slurm/v/jobs/state/", "slurm/v/conf", "slurm/v/reservations/")
