@@ -114,6 +114,14 @@ def test_a_word_that_is_no_page_is_looked_for_in_all(word: str, number: int, cap
         assert word.strip("(").lower() in capsys.readouterr().out.lower(), command
 
 
+def test_a_short_word_is_not_found_in_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    """`has` is no plural of HA."""
+    assert main(["docs", "HA"], "slinky") == 0
+    named = capsys.readouterr().out
+    assert "slinky docs outside-hosts 'Backups of slurmctld'" in named
+    assert "'When the file has errors'" not in named
+
+
 def test_a_page_s_name_written_otherwise_leads_to_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "quickstart"], "slinky") == 0
     assert "Did you mean the page? slinky docs quick-start" in capsys.readouterr().out
