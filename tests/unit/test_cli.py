@@ -292,3 +292,15 @@ def test_every_option_of_every_command_takes_all_that_it_is_given_or_refuses_the
         if action.option_strings and action.nargs != 0 and type(action) is argparse._StoreAction
     ]
     assert silent == []
+
+
+def test_every_option_and_argument_of_every_command_says_what_it_is() -> None:
+    def silent(parser: argparse.ArgumentParser) -> Iterator[str]:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for below in action.choices.values():
+                    yield from silent(below)
+            elif not action.help:
+                yield f"{parser.prog} {' '.join(action.option_strings) or action.dest}"
+
+    assert list(silent(command_line("slinky"))) == []
