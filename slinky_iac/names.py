@@ -14,6 +14,9 @@ GROUP = "slinky.slurm.net"
 """API group of the operator's custom resources."""
 API_VERSION = f"{GROUP}/v1beta1"
 
+FIELD_MANAGER = "slinky-iac"
+"""Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
+
 TYPE_PREFIX = "slinky:slurm"
 """Pulumi type tokens are ``slinky:slurm:<Class>``: part of every URN, so a change needs an alias."""
 

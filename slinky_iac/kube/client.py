@@ -12,9 +12,16 @@ from typing import Final
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube import resources
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
-from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
+from slinky_iac.kube.requests import KubeRequests, exactly, label_of, place
 from slinky_iac.kube.selection import Machine, written
-from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, LABEL_INSTANCE, permit_to_configure, permit_to_select
+from slinky_iac.names import (
+    ANNOTATION_PERMIT,
+    API_VERSION,
+    FIELD_MANAGER,
+    LABEL_INSTANCE,
+    permit_to_configure,
+    permit_to_select,
+)
 from slinky_iac.selection import DAEMON, Selection
 
 WORKERS: Final = "app.kubernetes.io/name=slurmd"

@@ -18,7 +18,7 @@ from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.objects import Item, Listed, PartlyListed, WrittenMeta, read
 from slinky_iac.kube.silence import about
 from slinky_iac.kube.wire import Caller, Clock, NoAnswer, Retry, Timeouts, quote
-from slinky_iac.names import API_VERSION, is_dns_label
+from slinky_iac.names import API_VERSION, FIELD_MANAGER, is_dns_label
 
 PASSING = frozenset({429, 500, 502, 503, 504})
 PAGE: Final = 500
@@ -27,8 +27,6 @@ LIST_TIMES: Final = 4
 """A list may take so many times what one call may, all its pages together."""
 MAX_LIST: Final = 1 << 30
 """Bytes of all pages of a list: 10,000 pods are 200 MB."""
-FIELD_MANAGER = "slinky-iac"
-"""Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
 """What says success to a write: created, by an apply too, and accepted for a deletion that continues. For all else 200."""
 NO_SUCH_API = b"404 page not found"

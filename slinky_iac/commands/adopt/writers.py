@@ -9,8 +9,7 @@ from typing import Final
 from slinky_iac.commands.adopt.model import Live
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.kube.requests import FIELD_MANAGER
-from slinky_iac.names import nodeset_resource
+from slinky_iac.names import FIELD_MANAGER, nodeset_resource
 from slinky_iac.ownership import ARGO_MANAGER, KUSTOMIZE_MANAGER, RESOURCE_SET_MANAGER
 from slinky_iac.text import one_line
 
