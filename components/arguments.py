@@ -220,7 +220,12 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     faults = []
     if not isinstance(host, str | pulumi.Output | Address | Awaitable):
         beside = f'{section}={{"external": {{"host": …, "port": …}}}}'
-        way = f": leave {short} out; a host with its port is given by {beside}" if isinstance(host, Mapping) else ""
+        if isinstance(host, list) and section == "controller":
+            way = ': give the primary; the others go in controller={"external": {"backups": […]}}'
+        elif isinstance(host, Mapping | list | tuple):
+            way = f": leave {short} out; a host with its port is given by {beside}"
+        else:
+            way = ""
         words = f"takes a host, got {got(host)}{way}"
         faults = [at(short).error(of_resource(host, "a host") if isinstance(host, pulumi.Resource) else words)]
         host = f"{short}.example.org"  # only so that what else is wrong is said too

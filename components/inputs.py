@@ -19,15 +19,27 @@ from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.outputs import ADDRESS, COUNT, HOST, NAME, OBJECT
-from slinky_iac.config.reading.engine import of_call
+from slinky_iac.config.reading.engine import ARGUMENTS, of_call
 from slinky_iac.config.reading.levels import field_of, model_in
+from slinky_iac.config.reading.load import secret_of
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .line import place_of_program
 from .node_set import counted
 from .output_kinds import FORMS, checked
-from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, may_hold, misplaced, refused
+from .plain_data import (
+    FORMATTED,
+    element,
+    formatted,
+    in_python,
+    is_by_name,
+    is_of_output,
+    is_plain,
+    may_hold,
+    misplaced,
+    refused,
+)
 from .takes import kind_of, why_not
 
 
@@ -239,11 +251,9 @@ def given(sections: Mapping[str, Any], before: Given | None = None, *, what: str
 
 def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN401
     if isinstance(value, Address) and isinstance(value.value, str):
-        if not is_address(value.value):
-            found.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))
-        return value.value
+        return _address(value.value, path, found)
     if isinstance(value, Address | pulumi.Output | Awaitable):
-        return _placeholder(value, path, found)
+        return _placeholder(value, path, found, is_section=model_in(model) is not None)
     if isinstance(value, Section):
         value = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if _has_output(value) and not may_hold(value, model):
@@ -257,7 +267,9 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
             alias, below = (str(key), inner) if is_by_name(model) else field_of(inner, str(key))
             is_misspelled = inner is not None and below is None  # its own error says so, and lists the others
             if alias in plain:
-                found.faults.append(at(path).error(_twice(alias)))
+                found.faults.append(at(f"{path}.{alias}").error(_twice(alias)))
+            if is_misspelled and _is_given_apart(each, f"{path}.{key}", found):
+                continue
             type_of = element(model) if inner is None else below
             plain[alias] = _bare(each) if is_misspelled else _plain(each, type_of, f"{path}.{alias}", found)
         return plain
@@ -270,6 +282,15 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
         found.faults.append(at(path).error(refused(value, model, path)))
         return None
     return value
+
+
+def _address(text: str, path: str, found: Given) -> str:
+    """What :func:`address` was given as a text."""
+    if is_of_output(text):
+        found.faults.append(at(path).error(f"{FORMATTED}: slinky_iac.address(OUTPUT)"))
+    elif not is_address(text):
+        found.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))
+    return text
 
 
 def _has_output(value: object) -> bool:
@@ -291,6 +312,17 @@ _NAMED_LATER: Final = (
 )
 
 
+_BY_ARGUMENT: Final = "is given by an argument of HybridCluster: {}=OUTPUT. Remove it here"
+
+
+def _is_given_apart(value: object, path: str, found: Given) -> bool:
+    """Whether it is an Output for one of the secrets, which are arguments and no settings; it is then a fault."""
+    argument = ARGUMENTS.get(secret_of(path) or "") if isinstance(value, pulumi.Output | Awaitable) else None
+    if argument is not None:
+        found.faults.append(at(path).error(_BY_ARGUMENT.format(argument)))
+    return argument is not None
+
+
 def _twice(alias: str) -> str:
     return f"{in_python(alias)} and {alias} are one setting; remove one"
 
@@ -308,7 +340,9 @@ ONE: Final = 1
 """Placeholder for a number of nodes that an Output gives, until its value is known."""
 
 
-def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str | int:
+def _placeholder(
+    value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given, *, is_section: bool
+) -> str | int:
     kind = kind_of(path)
     if kind == COUNT and not isinstance(value, Address):
         name = path.split(".")[1]
@@ -317,7 +351,8 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
         found.by_path[path] = number
         return ONE
     if kind is None or len(found.outputs) >= _MOST:
-        found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))
+        is_first = not any(_NO_OUTPUT in str(each) for each in found.faults)
+        found.faults.append(at(path).error(_no_output(path, is_section=is_section, is_first=is_first)))
         return FORMS[OBJECT].format(0)
     given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
     output = pulumi.Output.from_input(given_by)
@@ -334,12 +369,13 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
 _NO_OUTPUT: Final = "can't be an Output: "
 
 
-def _no_output(path: str, *, is_first: bool) -> str:
+def _no_output(path: str, *, is_section: bool, is_first: bool) -> str:
     """Why, and what to do instead; where those are that can be one is said once."""
     if kind_of(path) is not None:
         return f"{_NO_OUTPUT}a cluster takes {_MOST}, and this is one more. Give some as texts"
     where = ". Settings that can: `slinky docs api 'Settings that an Output can give'`"
-    return f"{_why(path)}{where if is_first else ''}"
+    way = ". Write it in the program, with Outputs as values in it" if is_section else ""
+    return f"{_why(path)}{way}{where if is_first else ''}"
 
 
 def _why(path: str) -> str:

@@ -51,9 +51,10 @@ FORMS: Final = {
 """Placeholders: names that no DNS has (RFC 2606), addresses and networks that no host has (RFC 5737, RFC 2544)."""
 _ARTICLES: Final = {IMAGE: "an", ADDRESS: "an", URL: "an"}
 _MEANS: Final = {
-    HOST: ": a DNS name or an IP address",
+    ADDRESS: " of IPv4, without a port",
+    HOST: ": a DNS name or an IP address, without a port",
     IMAGE: ": repository:tag, or repository@sha256:… with 64 hexadecimal digits",
-    NAME: ": a DNS name, or address(…) of an IP address",
+    NAME: ": a DNS name, or address(…) of an IP address, without a port",
     NETWORK: " of IPv4 addresses, as 192.0.2.0/24; give others as text",
 }
 _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {

@@ -55,7 +55,7 @@ def in_python(name: str) -> str:
 
 def got(value: object) -> str:
     """The word for what was given; what it is isn't shown."""
-    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    kinds = {str: "a text", list: "a list", tuple: "a tuple", bool: "true or false", int: "a number", float: "a number"}
     if isinstance(value, Mapping):
         return "a mapping"
     return kinds.get(type(value)) or f"an object of class {type(value).__name__}"

@@ -192,7 +192,8 @@ def places(word: str, texts: Mapping[str, str]) -> list[str]:
     """Arguments of `slinky docs` that print a part with this word, at most one a page: those first whose heading has
     it, then those with the most of it. ``texts``: the pages by name."""
     wanted = _plain(word)
-    whole = re.compile(rf"\b{re.escape(wanted)}s?\b") if wanted else re.compile(r"(?!)")
+    plural = "s?" if len(wanted) > len("ha") else ""  # `has` is no plural of HA
+    whole = re.compile(rf"\b{re.escape(wanted)}{plural}\b") if wanted else re.compile(r"(?!)")
     found: list[tuple[bool, int, str]] = []
     for page, text in texts.items():
         heads = headings(text)

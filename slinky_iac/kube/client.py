@@ -9,12 +9,19 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from slinky_iac import field_managers
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube import resources
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
-from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
+from slinky_iac.kube.requests import KubeRequests, exactly, label_of, place
 from slinky_iac.kube.selection import Machine, written
-from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, LABEL_INSTANCE, permit_to_configure, permit_to_select
+from slinky_iac.names import (
+    ANNOTATION_PERMIT,
+    API_VERSION,
+    LABEL_INSTANCE,
+    permit_to_configure,
+    permit_to_select,
+)
 from slinky_iac.selection import DAEMON, Selection
 
 WORKERS: Final = "app.kubernetes.io/name=slurmd"
@@ -240,7 +247,7 @@ class KubeClient(KubeRequests):
         if found is None:
             body = resources.config_map(name, {key: text for key, text in data.items() if text is not None})
             # Made by an apply, for which RBAC knows the name. A manager of its own takes no entry from another maker.
-            self.apply(path, body, f"{FIELD_MANAGER}-{secrets.token_hex(4)}", what)
+            self.apply(path, body, f"{field_managers.OURS}-{secrets.token_hex(4)}", what)
         elif any(text is not None for text in {**found.data, **data}.values()):
             self.patch(path, found.metadata, {"data": dict(data)}, what)
         else:

@@ -28,8 +28,6 @@ LIST_TIMES: Final = 4
 """A list may take so many times what one call may, all its pages together."""
 MAX_LIST: Final = 1 << 30
 """Bytes of all pages of a list: 10,000 pods are 200 MB."""
-FIELD_MANAGER: Final = field_managers.OURS
-"""Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
 """What says success to a write: created, by an apply too, and accepted for a deletion that continues. For all else 200."""
 NO_SUCH_API = b"404 page not found"
@@ -67,7 +65,9 @@ class KubeRequests(Caller):
         """Merge a change into exactly the object that was looked at; the answer. Raises as :meth:`annotate_nodeset`."""
         body = {**change, "metadata": {**change.get("metadata", {}), **exactly(meta)}}
         merge = {"content-type": "application/merge-patch+json"}
-        return self._answer("PATCH", path, what, params={"fieldManager": FIELD_MANAGER}, json=body, headers=merge).content
+        return self._answer(
+            "PATCH", path, what, params={"fieldManager": field_managers.OURS}, json=body, headers=merge
+        ).content
 
     def apply(self, path: str, body: Mapping[str, object], manager: str, what: str) -> None:
         """Server-side apply, which takes nothing over. :raises KubeConflict: another manager's value."""

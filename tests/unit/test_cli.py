@@ -114,6 +114,14 @@ def test_a_word_that_is_no_page_is_looked_for_in_all(word: str, number: int, cap
         assert word.strip("(").lower() in capsys.readouterr().out.lower(), command
 
 
+def test_a_short_word_is_not_found_in_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    """`has` is no plural of HA."""
+    assert main(["docs", "HA"], "slinky") == 0
+    named = capsys.readouterr().out
+    assert "slinky docs outside-hosts 'Backups of slurmctld'" in named
+    assert "'When the file has errors'" not in named
+
+
 def test_a_page_s_name_written_otherwise_leads_to_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "quickstart"], "slinky") == 0
     assert "Did you mean the page? slinky docs quick-start" in capsys.readouterr().out
@@ -284,3 +292,15 @@ def test_every_option_of_every_command_takes_all_that_it_is_given_or_refuses_the
         if action.option_strings and action.nargs != 0 and type(action) is argparse._StoreAction
     ]
     assert silent == []
+
+
+def test_every_option_and_argument_of_every_command_says_what_it_is() -> None:
+    def silent(parser: argparse.ArgumentParser) -> Iterator[str]:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for below in action.choices.values():
+                    yield from silent(below)
+            elif not action.help:
+                yield f"{parser.prog} {' '.join(action.option_strings) or action.dest}"
+
+    assert list(silent(command_line("slinky"))) == []

@@ -23,7 +23,7 @@ CODES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     stack_config.add_source(parser)
-    parser.add_argument("--format", choices=("svg", "mermaid"), default="svg")
+    parser.add_argument("--format", choices=("svg", "mermaid"), default="svg", help="form of the output (default svg)")
     parser.add_argument("--title", default="", help="by default the cluster's name")
     parser.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
 

@@ -51,7 +51,11 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("stack", metavar="STACK", help="name of the stack: Pulumi.STACK.yaml is written in this folder")
-    parser.add_argument("--slurmctld", metavar="HOST", help="slurmctld's host, as pods and --via reach it")
+    parser.add_argument(
+        "--slurmctld",
+        metavar="HOST",
+        help="slurmctld's host, of several the primary, as pods and --via reach it; backups are read there",
+    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--via",

@@ -57,7 +57,9 @@ CODES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
-    parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
+    parser.add_argument(
+        "--format", choices=("table", "markdown", "html", "json"), default="table", help="form of the output (default table)"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="file to write to; by default stdout")
     where.add_argument(

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 CODES: Final = (
     "exit codes: 0 every number of nodes was tested, and no gate lost a job; 1 something failed; 2 wrong arguments; 3 the"
-    " run was refused or has stopped, and the message says what to do; 6 a step other than the operator's own lost a job"
+    " run was refused or has stopped, and the message says what to do; 6 a job was lost in a step"
+    " that isn't slurm-operator alone"
 )
 _CONTEXT: Final = "--context"
 LARGEST: Final = 10_000

@@ -22,6 +22,7 @@ SCHEDULED: Final = (
     "the operator would replace pods at that time, whether or not a gate has drained them, and end their jobs: `pulumi up`"
     " replaces them when it runs"
 )
+SSHD_PORT: Final = "the port stays sshd's, 22: NetworkPolicies of the stack and what it says to users go by that one"
 UNREAD: Final = "the chart doesn't read it, so it has no effect with Helm"
 PASSWORD: Final = "the password is that of the Secret in passwordKeyRef; look that it is there"
 WORDS_OF_0: Final = ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter", "jwt", "debug")

@@ -77,7 +77,8 @@ def _take_out(taken: Taken, place: Place, why: str, errors: Judge) -> None:
         else:
             key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
         taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
-    taken.left.append((key, f"`slinky check` refuses it here: {_ADVICE.sub('', why)}"))
+    reason = _ADVICE.sub("", why).removeprefix("isn't taken here: ")
+    taken.left.append((key, f"`slinky check` refuses it here: {reason}"))
     taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
 
 

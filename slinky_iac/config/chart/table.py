@@ -381,9 +381,8 @@ def _rows() -> Iterator[Row]:
     yield from _nodesets()
     yield from _pods("nodesets.*", "nodesets.{}", volumes=True)
     yield from _logins()
-    port = "the port stays sshd's, 22: NetworkPolicies of the stack and what it says to users go by that one"
     for at in ("loginsets.*", "logins.*"):
-        rows = (*_service(at, "logins.{}", port), *_pods(at, "logins.{}", volumes=True))
+        rows = (*_service(at, "logins.{}", reasons.SSHD_PORT), *_pods(at, "logins.{}", volumes=True))
         yield from (replace(row, typed=row.typed or at == "logins.*") for row in rows)
 
 

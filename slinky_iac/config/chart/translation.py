@@ -19,7 +19,7 @@ from slinky_iac.config.stack import PROJECT
 
 Path = tuple[str, ...]
 _IMAGE: Final = re.compile(r"[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9._-]+)+(?::[A-Za-z0-9._-]+)?(?:@sha256:[0-9a-f]{64})?")
-UNKNOWN: Final = "isn't a key of Slinky's chart 1.0 to 1.3"
+UNKNOWN: Final = "isn't a key of Slinky's chart 1.0 to 1.3, so it has no effect with Helm"
 NO_MAPPING: Final = "is a mapping in the chart, and isn't one here"
 _THERE: Final = "with cluster.createNamespace false, since the Secret's namespace is there already"
 MASK: Final = "…"

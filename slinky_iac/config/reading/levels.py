@@ -4,6 +4,7 @@ Pure."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel
@@ -16,6 +17,7 @@ from slinky_iac.text import closest
 
 MARKERS = frozenset({"[key]", "function-before", "function-after"})
 """What pydantic has in a location that isn't a part of the path."""
+_SHORTEST: Final = 3
 _SNAKE: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 
 
@@ -24,21 +26,35 @@ def meant_by(location: tuple[int | str, ...]) -> str:
     return closest(str(location[-1]), siblings(location))
 
 
-def elsewhere(location: tuple[int | str, ...]) -> str:
-    """Where a word is a setting that isn't one at its place: one level below it, or a section of its own."""
+def begun_by(word: str, settings: Iterable[str]) -> str:
+    """The one setting whose name begins with a word; empty where several do, or the word is short."""
+    longer = [each for each in settings if len(word) >= _SHORTEST and each.lower().startswith(word.lower())]
+    return longer[0] if len(longer) == 1 else ""
+
+
+def elsewhere(location: tuple[int | str, ...], value: object) -> str:
+    """Where a word is a setting that isn't one at its place: one level below it, where its value can be that one's, or a
+    section of its own."""
     *above, name = (str(part) for part in location if part not in MARKERS)
     if not above:
         return ""
     fields = _model_around(location).model_fields.items()
     inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
     found = [(field, field_of(model, name)) for field, model in inner.items() if model is not None]
-    below = [(field, alias) for field, (alias, kind) in found if kind is not None]
+    below = [(field, alias) for field, (alias, kind) in found if kind is not None and _may_be(value, kind)]
     if len(below) == 1:
         return f"it is `{place('.'.join([*above, *below[0]]))}`"
     if name not in StackConfig.model_fields:
         return ""
     right = such_as((name,))
     return f"it is a section of its own, `{PROJECT}:{name}`" + (f"; for example {right}" if right else "")
+
+
+def _may_be(value: object, kind: Any) -> bool:  # noqa: ANN401 - annotations are any object
+    """Whether a value may be meant for a setting of this type: a mapping without any of a section's names isn't."""
+    model = None if is_by_name(kind) else model_in(kind)
+    names = [str(name) for name in value] if isinstance(value, Mapping) else []
+    return model is None or not names or any(field_of(model, name)[1] is not None for name in names)
 
 
 def in_camel_case(name: str) -> str:

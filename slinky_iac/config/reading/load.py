@@ -16,7 +16,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.types import is_word
 from slinky_iac.config.leaked import given_again
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.reading.levels import MARKERS, elsewhere, in_camel_case, meant_by, siblings
+from slinky_iac.config.reading.levels import MARKERS, begun_by, elsewhere, in_camel_case, meant_by, siblings
 from slinky_iac.config.reading.mistakes import nested, of_pods, requested, unknown, wrong_value
 from slinky_iac.config.reading.pasted import items_of, of_text, parameter
 from slinky_iac.config.reading.such_as import such_as
@@ -274,7 +274,7 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
-    if not spelt and (other := elsewhere(location)):
+    if not spelt and (other := elsewhere(location, value)):
         return at(where).error(f"is not a setting; {other}")
     if meant:
         instead = nested((*location[:-1], meant), value)
@@ -283,7 +283,8 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     if (said := parameter(where, str(location[-1]))) is not None:
         return at(where).error(said)
     allowed = siblings(location)
-    near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
+    begun = begun_by(word, allowed)
+    near = f"; did you mean {begun}?" if begun else f"; allowed here: {', '.join(allowed)}" if allowed else ""
     return at(".".join([*map(str, bare[:-1]), word if is_word(named) else unknown_word(word)])).error(
         f"is not a setting{near}"
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from slinky_iac.config.chart.reasons import BACKUP
+from slinky_iac.config.chart.reasons import BACKUP, SSHD_PORT
 from slinky_iac.config.chart.translation import Advice
 from slinky_iac.config.chart.values import SAME, Left, Several, resources
 from slinky_iac.config.fields import is_host
@@ -37,6 +37,13 @@ _SOURCES: Final = frozenset(
 )
 """Kinds of volumes, by Kubernetes' names."""
 _RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
+_SIZE: Final = re.compile(r"cpus?|memory|ephemeral-storage|hugepages-.*|[^/]+/[^/]+")
+"""Names of what Kubernetes measures pods by."""
+_SPARE_SLURMDBD: Final = ("backup", "backups", "backuphost", "hosts", "accountingstoragebackuphost", "dbdbackuphost")
+_SECOND: Final = (
+    "one host: a second slurmdbd is AccountingStorageBackupHost of the outside slurm.conf, and slurmrestd in Kubernetes asks"
+    " the first alone. Name an address that leads to the one that runs, where there is one"
+)
 _BACKUPS: Final = "one host; further ones go in controller.external.backups"
 
 
@@ -63,8 +70,8 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
         return Advice("a device goes below `extended`", nested((*above, "extended", name), value))
     if above[-1:] == ["partition"] and is_known(name, "PartitionName"):
         return Advice("it goes below partition.config", nested((*above, "config", name), value))
-    if above[-1:] == ["external"] and name == "hosts":
-        return Advice(f"it is `host`, {_one(above)}")
+    if words := _without_a_setting(above, name):
+        return Advice(words)
     if above[:1] == ["nodesets"] and len(above) == 2 and (said := _of_nodeset(above[1], name, value)) is not None:
         return said
     if above[-2:-1] == ["volumes"] and name in _SOURCES:
@@ -80,8 +87,22 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
     return Advice(BACKUP) if above == ["controller"] and name in ("replicas", "backups") else None
 
 
+def _without_a_setting(above: Sequence[str], name: str) -> str:
+    """What there is in the place of what is no setting anywhere; empty for another word."""
+    if above[-1:] == ["partition"] and name == "name":
+        return "a NodeSet's own partition has its name; another one is `partitions.NAME` with `nodesets: [NODESET]`"
+    if above == ["accounting", "external"] and name.lower() in _SPARE_SLURMDBD:
+        return _SECOND
+    if above[-1:] == ["external"] and name == "hosts":
+        return f"it is `host`, {_one(above)}"
+    return SSHD_PORT if above[:1] == ["logins"] and len(above) == 2 and name.lower() in ("port", "sshport") else ""
+
+
 def _of_nodeset(nodeset: str, name: str, value: object) -> Advice | None:
     """What a key of a NodeSet is that is very like a setting of another meaning."""
+    if name in ("limits", "requests") and isinstance(value, Mapping) and all(map(_SIZE.fullmatch, map(str, value))):
+        size = _one_size(("nodesets", nodeset), {name: value})
+        return Advice(f"a pod's sizes are below `resources`: {size.words}", size.settings)
     if name in ("minReplicas", "min"):
         at = ("nodesets", nodeset, "autoscale", "minReplicas")
         return Advice("it is `autoscale.minReplicas`, with `owner: autoscaler` and `maxReplicas`", nested(at, value))

@@ -177,7 +177,7 @@ def test_what_can_not_be_said_is_named_with_its_reason() -> None:
         "restapi.pdb.enabled", "restapi.pdb.minAvailable",
     }  # fmt: skip
     assert "chart 0.x" in left["compute"]
-    assert left["nodesets.a.site"] == "isn't a key of Slinky's chart 1.0 to 1.3"
+    assert left["nodesets.a.site"] == "isn't a key of Slinky's chart 1.0 to 1.3, so it has no effect with Helm"
 
 
 RAW = """

@@ -130,7 +130,8 @@ def test_of_a_misspelt_container_its_volumes_are_named_too() -> None:
         " podSpec: {volumes: [{name: h, emptyDir: {}}]}}}"
     )
     assert left == {
-        "nodesets.h100.slrumd": "isn't a key of Slinky's chart 1.0 to 1.3; did you mean slurmd? What is below it isn't"
+        "nodesets.h100.slrumd": "isn't a key of Slinky's chart 1.0 to 1.3, so it has no effect with Helm; did you"
+        " mean slurmd? What is below it isn't"
         " carried over",
         "nodesets.h100.podSpec.volumes (h)": "its mount is below the misspelt key",
     }

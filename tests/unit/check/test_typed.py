@@ -217,3 +217,45 @@ def test_gpus_that_slurm_does_not_give_to_jobs_are_a_warning(old: str, new: str,
 def test_an_outside_slurmctld_is_asked_for_gres_conf() -> None:
     found = said("gres:", "gres:", Level.INFO)
     assert any("gres.conf" in each and "AutoDetect=nvidia" in each for each in found), found
+
+
+@pytest.mark.parametrize("line", ["limits: {nvidia.com/gpu: 8}", "requests: {cpu: 64, memory: 128Gi}"])
+def test_sizes_without_resources_around_them_are_no_limits_of_a_drain(line: str) -> None:
+    (found,) = said(CPU, f"      {line}\n")
+    assert "is not a setting; a pod's sizes are below `resources`: " in found
+    assert "drain" not in found
+
+
+def test_a_setting_of_a_level_below_is_named_for_what_can_be_one() -> None:
+    assert "it is `nodesets.cpu.drain.limits`" in said(CPU, "      limits: {maxShare: 0.5}\n")[0]
+    (found,) = said(CPU, "      maxUnavailable: {a: b}\n")
+    assert "it is `nodesets.cpu.updateStrategy.maxUnavailable`" in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            CPU,
+            "      partition: {name: batch}\n",
+            "a NodeSet's own partition has its name; another one is `partitions.NAME` with",
+        ),
+        (
+            "      host: dbd1.example.org\n",
+            "      host: dbd1.example.org\n      backup: dbd2.example.org\n",
+            "one host: a second slurmdbd is AccountingStorageBackupHost of the outside slurm.conf",
+        ),
+        (
+            "  slinky-iac:nodesets:\n",
+            "  slinky-iac:logins:\n    main: {sssd: x}\n  slinky-iac:nodesets:\n",
+            "mean sssdConfFrom?",
+        ),
+        (
+            "  slinky-iac:nodesets:\n",
+            "  slinky-iac:logins:\n    main: {port: 2222}\n  slinky-iac:nodesets:\n",
+            "stays sshd's, 22",
+        ),
+    ],
+)
+def test_a_word_of_another_place_leads_to_what_there_is(old: str, new: str, expected: str) -> None:
+    assert any("is not a setting; " in each and expected in each for each in said(old, new)), said(old, new)

@@ -155,7 +155,7 @@ def test_a_section_that_is_an_object_of_the_settings_own_class_is_taken() -> Non
 
 def test_two_spellings_of_one_setting_are_refused() -> None:
     twice = {"extra_conf": {"Weight": "1"}, "extraConf": {"Weight": "2"}}
-    assert "nodesets.cpu: extra_conf and extraConf are one setting; remove one" in said_of(twice)
+    assert "nodesets.cpu.extraConf: extra_conf and extraConf are one setting; remove one" in said_of(twice)
     more = {"nodeset_defaults": {"replicas": 1}, "nodesetDefaults": {"replicas": 2}}
     assert "nodesetDefaults: nodeset_defaults and nodesetDefaults are one setting; remove one" in said_of(more=more)
 
@@ -229,3 +229,62 @@ def test_a_misspelt_argument_names_the_one_in_snake_case() -> None:
     allowed = said_of({"replicas": 1, "drain": {"zzz": "keep"}})
     assert "allowed here: deadline, " in allowed
     assert "register_deadline" in allowed
+
+
+@pytest.mark.parametrize(
+    ("sections", "sentence"),
+    [
+        (
+            {"keys": {"slurm_key": Output.secret("x")}},
+            "keys.slurm_key: is given by an argument of HybridCluster: slurm_key=OUTPUT",
+        ),
+        ({"keys": {"jwtKey": Output.secret("x")}}, "keys.jwtKey: is given by an argument of HybridCluster: jwt_key=OUTPUT"),
+        (
+            {"accounting": {"database": {"host": "db", "password": Output.secret("x")}}},
+            "accounting.database.password: is given by an argument of HybridCluster: database_password=OUTPUT",
+        ),
+    ],
+)
+def test_a_secret_output_among_settings_is_not_called_leaked(sections: Any, sentence: str) -> None:
+    said = said_of({"replicas": 1}, **sections)
+    assert sentence in said
+    assert "leaked" not in said
+
+
+def test_two_spellings_hide_no_other_mistake() -> None:
+    said = said_of({"extra_conf": {"Weight": "1"}, "extraConf": {"Weight": "2"}, "Replicas": 1})
+    assert "extra_conf and extraConf are one setting" in said
+    assert "nodesets.cpu.Replicas: is not a setting; did you mean replicas?" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            {"slurmctld": ["a", "b"]},
+            'slurmctld: takes a host, got a list: give the primary; the others go in controller={"external": {"',
+        ),
+        (
+            {"slurmdbd": ("a", 6819)},
+            "slurmdbd: takes a host, got a tuple: leave slurmdbd out; a host with its port is given by",
+        ),
+    ],
+)
+def test_several_hosts_or_one_with_its_port_lead_to_the_section(arguments: Any, sentence: str) -> None:
+    assert sentence in said_of({"replicas": 1}, **arguments)
+
+
+def test_an_address_made_of_an_output_is_not_taken_for_a_name() -> None:
+    said = said_of({"replicas": 1}, slurmctld=address(f"{Output.from_input('10.0.0.1')}"))
+    assert (
+        "controller.external.host: is an f-string of an Output; give the Output itself: slinky_iac.address(OUTPUT)" in said
+    )
+
+
+@pytest.mark.parametrize(
+    "nodesets", [Output.from_input({"cpu": {"replicas": 1}}), {"cpu": Output.from_input({"replicas": 1})}]
+)
+def test_an_output_of_a_whole_section_says_where_outputs_go(nodesets: Any) -> None:
+    assert "can't be an Output: it decides what is made. Write it in the program, with Outputs as values" in said_of(
+        nodesets=nodesets
+    )
