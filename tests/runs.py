@@ -31,7 +31,16 @@ LABS: Final = 2
 PREPARED: Final = frozenset(
     Path("lab", name)
     for name in (
-        *("dashboard.py", "enforcer.py", "helm.py", "keda.py", "kwok.py", "later_operator.py", "store.py"),
+        *(
+            "dashboard.py",
+            "enforcer.py",
+            "helm.py",
+            "keda.py",
+            "kwok.py",
+            "later_operator.py",
+            "prometheus_kinds.py",
+            "store.py",
+        ),
         *(f"slurm/{each}.py" for each in ("jupyter", "ldap", "munge", "newer", "nginx", "older", "program", "python3")),
     )
 )

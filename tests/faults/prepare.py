@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from lab import apt, enforcer, helm, keda, kwok, later_operator, python_env, store
+from lab import apt, enforcer, helm, keda, kwok, later_operator, prometheus_kinds, python_env, store
 from lab.slurm import jupyter, ldap, munge, newer, nginx, older, program, python3
 from tests import wheel
 from tests.covers import named_by_tests
@@ -41,6 +41,7 @@ MADE: Final[dict[Path, tuple[Callable[[], object], ...]]] = {
     Path("lab/keda.py"): (keda.programs,),
     Path("lab/kwok.py"): (kwok.program,),
     Path("lab/helm.py"): (helm.programs,),
+    Path("lab/prometheus_kinds.py"): (prometheus_kinds.folder,),
     Path("lab/slurm/older.py"): (older.root,),
     Path("lab/slurm/program.py"): (_program_image,),
     Path("lab/dashboard.py"): (python_env.ensure_dashboard,),

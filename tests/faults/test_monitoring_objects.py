@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lab import apt, go
+from lab import apt, prometheus_kinds
 from lab import slurm as outside
 from lab.slurm import cluster
 from slinky_iac.parts.monitoring.objects import DASHBOARD, dashboard
@@ -24,9 +24,6 @@ from tests.e2e.world import World, dev_settings
 from tests.faults.prepare import PROMETHEUS
 
 STANDS_ON = "gated"
-MODULE, VERSION = "github.com/prometheus-operator/prometheus-operator", "0.82.2"
-CHECKSUM = "h1:qalPLM8wkvCtu9aHcoSKGDpCZR3aWRMKeHev5WomTBQ="
-FILE = "example/prometheus-operator-crd/monitoring.coreos.com_{}.yaml"
 CRD = "crd/{}.monitoring.coreos.com"
 FORCED = ("--server-side", "--force-conflicts")
 KINDS = ("servicemonitors", "prometheusrules")
@@ -38,11 +35,10 @@ SITE = {"release": "kube-prometheus-stack"}
 def kinds(world: World) -> Iterator[None]:
     """Inside of it the API server has the kinds of Prometheus' operator. The stack of slurm-operator 1.0 has a kind
     ServiceMonitor that takes everything, which comes back in the end."""
-    folder = go.module(MODULE, VERSION, CHECKSUM, go=go.ensure())
     loose = json.loads(world.kubectl("get", CRD.format("servicemonitors"), "-o", "json").stdout)
     try:
         for kind in KINDS:
-            world.kubectl("apply", *FORCED, f"--filename={folder / FILE.format(kind)}")
+            world.kubectl("apply", *FORCED, f"--filename={prometheus_kinds.crd(kind)}")
             world.kubectl("wait", "--for=condition=Established", "--timeout=60s", CRD.format(kind))
         yield
     finally:
