@@ -13,10 +13,10 @@ Order for a scale-in (docs/adr/0005, docs/adr/0010), and why:
 4. ``pod-cordon`` on all of them in one pass; without it, volume claims with ``whenScaled: Delete`` stay behind. Before the
    operator has seen the drain it would drain the node itself, overwrite our reason and undrain it at once. And as long as
    jobs are waited for, the dead man's switch must work: with OnDelete the operator drains the node of a cordoned pod
-   again, without an end, once slurmctld or a person has returned it. Where an autoscaler writes the number, which it may
-   do at any moment, each pod gets it as soon as its node is free;
-5. the last look: free, marked, seen, and the operator's own ranking names exactly the selected pods. Then the hold is made
-   a long one (*handed over*): an operator that stops now finds the nodes drained when it starts again;
+   again, without an end, once slurmctld or a person has returned it. In the same act the hold is made a long one (*handed
+   over*): an operator that stops now finds the nodes drained when it starts again. Where an autoscaler writes the number,
+   which it may do at any moment, each pod gets its cordon as soon as its node is free;
+5. the last look: free, marked, seen, and the operator's own ranking names exactly the selected pods;
 6. ``replicas`` is lowered in one write, conditioned on the NodeSet of that look. If anything wrote it since, look again.
 
 A removal ends with the deletion of the NodeSet itself, conditioned in the same way, so no time passes between the last
