@@ -33,19 +33,23 @@ SITE = {"release": "kube-prometheus-stack"}
 
 @contextmanager
 def kinds(world: World) -> Iterator[None]:
-    """Inside of it the API server has the kinds of Prometheus' operator. The stack of slurm-operator 1.0 has a kind
-    ServiceMonitor that takes everything, which comes back in the end."""
-    loose = json.loads(world.kubectl("get", CRD.format("servicemonitors"), "-o", "json").stdout)
+    """Inside of it the API server has the kinds of Prometheus' operator. The lab of slurm-operator 1.0 has a kind
+    ServiceMonitor that takes everything, which comes back in the end; that of later ones has none."""
+    loose = world.kubectl("get", CRD.format("servicemonitors"), "-o", "json", "--ignore-not-found").stdout
     try:
         for kind in KINDS:
             world.kubectl("apply", *FORCED, f"--filename={prometheus_kinds.crd(kind)}")
             world.kubectl("wait", "--for=condition=Established", "--timeout=60s", CRD.format(kind))
         yield
     finally:
-        before = {"apiVersion": loose["apiVersion"], "kind": loose["kind"], "spec": loose["spec"]}
-        before["metadata"] = {"name": loose["metadata"]["name"]}
-        world.kubectl("apply", *FORCED, "-f", "-", stdin=json.dumps(before))
-        world.kubectl("delete", "--ignore-not-found", "--timeout=60s", CRD.format("prometheusrules"))
+        if loose:
+            before = json.loads(loose)
+            kept = {key: before[key] for key in ("apiVersion", "kind", "spec")} | {
+                "metadata": {"name": before["metadata"]["name"]}
+            }
+            world.kubectl("apply", *FORCED, "-f", "-", stdin=json.dumps(kept))
+        for kind in KINDS[1:] if loose else KINDS:
+            world.kubectl("delete", "--ignore-not-found", "--timeout=60s", CRD.format(kind))
 
 
 @pytest.fixture
