@@ -16,7 +16,7 @@ from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.cluster.which import require_recorded
-from slinky_iac.commands.output import PAUSE, Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
+from slinky_iac.commands.output import Paint, add_every, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.plan import DrainPlan, plan_machine, plan_teardown
@@ -192,7 +192,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help="before this machine is serviced: the NodeSets' pods on it, whose jobs run there, and until when",
             )
         if name == "watch":
-            act.add_argument("--every", type=int, metavar="SECONDS", help=PAUSE)
+            add_every(act)
             act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
         else:
             add_json(act)

@@ -123,8 +123,19 @@ Frame = Callable[[int], tuple[str, bool]]
 """Text for a width, and whether there is an end to watch for and it has come."""
 
 
-PAUSE: Final = f"seconds between two screens (default {EVERY_S}; {UNSEEN_EVERY_S} without a terminal)"
-"""Help of an option for the pause of :func:`watch`."""
+LONGEST_S: Final = 86400
+
+
+def add_every(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """The option for the pause of :func:`watch`. ``when``: begins its help."""
+    words = f"{when}seconds between two screens (default {EVERY_S}; {UNSEEN_EVERY_S} without a terminal)"
+    parser.add_argument("--every", type=as_argument(_pause), metavar="SECONDS", help=words)
+
+
+def _pause(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= LONGEST_S):
+        raise ValueError(f"got {text[:40]!r}; a pause is a whole number of seconds from 1 to {LONGEST_S}")
+    return int(text)
 
 
 def watch(frame: Frame, otherwise: int, every: int | None = None) -> None:

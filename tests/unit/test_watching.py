@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from slinky_iac.commands.cli import main
 from slinky_iac.commands.output import watch
 
 
@@ -48,3 +49,17 @@ def test_in_a_terminal_each_screen_is_written_over_the_one_before() -> None:
     assert shown.startswith("\x1b[2J\x1b[Hone\x1b[K")
     assert shown.count("\x1b[H") == 2
     assert shown.endswith("\x1b[J")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "86401", "five", "9" * 30])
+@pytest.mark.parametrize("command", [["status", "--watch"], ["drain", "watch"]])
+def test_a_pause_that_is_none_is_refused(command: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a pause it would ask slurmctld again and again."""
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, f"--every={text}"])
+    assert "a pause is a whole number of seconds from 1 to 86400" in capsys.readouterr().err
+
+
+def test_a_pause_of_one_screen_is_no_silent_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--every", "5"]) == 2
+    assert "--every is for --watch" in capsys.readouterr().err

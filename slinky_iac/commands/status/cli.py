@@ -10,7 +10,7 @@ from pathlib import Path
 from slinky_iac import names
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
-from slinky_iac.commands.output import PARTLY_UNKNOWN, PAUSE, add_json, add_stack, terminal, watch
+from slinky_iac.commands.output import PARTLY_UNKNOWN, add_every, add_json, add_stack, terminal, watch
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 from slinky_iac.commands.status.watched import read
@@ -37,11 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(shape)
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
-    parser.add_argument("--every", type=int, metavar="SECONDS", help=f"with --watch, {PAUSE}")
+    add_every(parser, when="with --watch, ")
 
 
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, connect: ask.Connect = connected) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
+    if arguments.every is not None and not arguments.watch:
+        print("slinky status: --every is for --watch: add it, or leave --every out", file=sys.stderr)
+        return 2
     look = partial(ask.look, arguments.stack, pulumi, connect)
     if arguments.watched is not None:
         look = partial(ask.look_by, read(arguments.watched), connect)
