@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def block() -> str:
     return first
 
 
+def cloned(folder: Path, env: Mapping[str, str]) -> Path:
+    """A clone of this checkout, in a folder with a space in its name."""
+    clone = folder / "a clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, clone], env=dict(env), check=True, timeout=120)
+    return clone
+
+
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
     """A machine's environment: git, a shell's tools, a Python without packages, and what stands for `pulumi`."""
@@ -50,9 +58,8 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 def test_the_first_two_lines_of_readme_make_a_project(bare: dict[str, str], tmp_path: Path) -> None:
     assert shutil.which("git"), "git is missing"
-    clone = tmp_path / "a clone"
     unsafe = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-    subprocess.run(["git", "clone", "--quiet", ROOT, clone], env={**bare, **unsafe}, check=True, timeout=120)
+    clone = cloned(tmp_path, bare | unsafe)
     walked = subprocess.run(
         ["bash", "-euc", f'{block()}\necho "walked $WALKED"'],
         cwd=clone,

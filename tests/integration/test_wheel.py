@@ -19,7 +19,7 @@ import yaml
 
 from slinky_iac import __version__
 from slinky_iac.commands.verify_state import project_classes
-from tests.contract.test_readme import block
+from tests.contract.test_readme import block, cloned
 from tests.integration.engine import Engine
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
@@ -68,7 +68,7 @@ def test_the_first_two_lines_of_readme_make_a_project_that_runs(engine: Engine, 
     env.pop("PYTHONPATH", None)
     walked = subprocess.run(
         ["bash", "-euc", f"{block()}\ncommand -v slinky && slinky --version && slinky docs quick-start"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=560,
+        cwd=cloned(tmp_path, env), env=env, capture_output=True, text=True, check=False, timeout=560,
     )  # fmt: skip
     assert walked.returncode == 0, walked.stdout[-4000:] + walked.stderr[-4000:]
     assert f"{home}/my-cluster/venv/bin/slinky\nslinky-iac {__version__}\n" in walked.stdout
