@@ -161,7 +161,7 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     if not stage.selected and not goal.writes:
         return _release_step(seen, goal, ())
     begun = _over_limits(stage, state.spec.replicas) or _prepare(stage)
-    cordon = None if begun or goal.writes else _cordon(stage)  # an autoscaler may lower its number at any moment
+    cordon = None if begun or goal.writes else _cordon(_to_cordon(stage))  # an autoscaler may lower its number at any moment
     return begun or cordon or _wait_for_jobs(stage) or _hand_over(stage)
 
 
@@ -345,27 +345,26 @@ def _unforeseen(stage: ScaleInState) -> Step | None:
 
 def _hand_over(stage: ScaleInState) -> Step:
     """The write of replicas, if the operator sees what we see and would take exactly the selected pods."""
-    unaware = stage.operator_unaware()
-    if unaware:
+    if unaware := stage.operator_unaware():
         return until_seen(stage, unaware)
-    endangered = stage.endangered()
-    if endangered:
+    if endangered := stage.endangered():
         return wait(stage.seen, stage.goal, endangered)
     selected = tuple(each.name for each in stage.selected)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
-    lacking = _given_away(stage, selected) if stage.goal.writes else _cordon(stage)
-    return lacking or (protocol.SetReplicas(stage.goal.target, selected) if stage.goal.writes else Done(selected))
+    if not stage.goal.writes:
+        return _cordon(_to_cordon(stage)) or Done(selected)
+    return _given_away(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
 
 
 def _given_away(stage: ScaleInState, pods: Collection[str]) -> Step | None:
     """Cordon and long hold that ``pods``, deleted from now on, still lack: one act, with no look between note and hold."""
-    return holds.handed_over(stage, pods, _to_cordon(stage)) or _cordon(stage)
+    cordoned = _to_cordon(stage)
+    return holds.handed_over(stage, pods, cordoned) or _cordon(cordoned)
 
 
-def _cordon(stage: ScaleInState) -> Step | None:
-    pods = _to_cordon(stage)
+def _cordon(pods: tuple[str, ...]) -> Step | None:
     return protocol.CordonAnnotate(pods) if pods else None
 
 

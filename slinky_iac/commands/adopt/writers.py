@@ -105,6 +105,6 @@ def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
 
 
 def _left(config: StackConfig) -> frozenset[str]:
-    """Names in Kubernetes of the NodeSets whose number others write."""
+    """Names of the NodeSet objects whose ``replicas`` an autoscaler sets."""
     base = config.cluster.resource_name
     return frozenset(nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others)

@@ -96,7 +96,7 @@ def settings(replicas, **changes):
 
 
 def autoscaled(replicas=0, *, max_replicas, name="hpc-worker-gpu"):
-    """A gate of a NodeSet whose number is a ScaledObject's of the stack."""
+    """The gate of a NodeSet that a ScaledObject of the stack scales."""
     told = {"autoscaler": name, "autoscalerStep": 4.0, "autoscalerMinimum": 0.0}
     return settings(replicas, scaler="autoscaler", max_replicas=max_replicas, props=told)
 

@@ -201,8 +201,8 @@ def test_the_hold_is_set_in_one_place():
 
 
 def test_a_persons_drain_with_an_end_of_its_own_keeps_it_until_a_longer_hold_of_ours_is_set():
-    """A run that ends right after its cordons, or a person who is quick: the note told of a hold that nobody had set yet,
-    and the next look cleared theirs for it. Their drain had no end any more."""
+    """A person drains the node right after the gate sets its cordons. Once, the mark on the pod already recorded a hold that
+    was not yet set in Slurm, so the next look cleared the person's own end, and that drain never ended."""
     w = drained_by_us()
     w.jobs.clear()
     w.sync(refresh=True)
