@@ -127,10 +127,10 @@ def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slur
 
 def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
     world.vacate()
-    stack = world.stack("eyes", dev_settings(inside))
-    try:
-        stack.up()
-        with kinds(world):
+    with kinds(world):  # until the operator is gone: 1.2.1 syncs no Controller once it misses a kind that it has watched
+        stack = world.stack("eyes", dev_settings(inside))
+        try:
+            stack.up()
             monitoring = {"slinky-iac:monitoring": {"slurmctld": True, "rules": True, "labels": SITE}}
             world.stack(stack.name, dev_settings(inside) | monitoring)
             stack.up()
@@ -147,5 +147,5 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             world.stack(stack.name, dev_settings(inside))
             stack.up()
             await_true("both go with the setting", lambda: not made() and not selected(world, KINDS[1], SITE, INSIDE), 60)
-    finally:
-        world.vacate()
+        finally:
+            world.vacate()
