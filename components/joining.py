@@ -15,6 +15,7 @@ import pulumi
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.drain.written_plan import overview
 from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
@@ -95,7 +96,7 @@ class Joinable(Component):
 
     def _of_nodesets(self) -> None:
         self.nodesets = by_name({n: c.replicas for n, c in self.nodeset_components.items()})
-        self.scale_in_plans = by_name({n: c.plan for n, c in self.nodeset_components.items()})
+        self.scale_in_plans = by_name({n: c.plan.apply(overview) for n, c in self.nodeset_components.items()})
 
     def _late(self, made: Callable[[], Made]) -> Awaitable[Made]:
         """What is asked for once the program goes on to something else: NodeSets that joined until then are in it."""

@@ -7,12 +7,18 @@ The names of its fields stand here alone. Each kind of gate writes those that it
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, to_builtins
 from msgspec.structs import replace
 
+from slinky_iac import hostlist
+from slinky_iac.errors import HostlistError
+
 SCHEMA: Final = 1
+ROWS: Final = 20
+"""Nodes, and jobs, that an output of the stack names one by one: `pulumi` prints ten lines for each in every preview."""
 Whole = Annotated[int, Meta(ge=-(10**15), le=10**15)]
 """Providers get their numbers as floats."""
 Texts = tuple[str, ...]
@@ -125,3 +131,23 @@ class Plans(Written, frozen=True):
     """What `slinky drain plan --json` prints."""
 
     plans: tuple[Plan, ...]
+
+
+def overview(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan as the output ``scaleInPlans`` has it: its first :data:`ROWS` nodes and jobs. Where there are more,
+    ``nodes_total`` counts the nodes and ``more_nodes`` is a hostlist of the others; ``jobs_total`` counts the jobs always."""
+    found = dict(plan)
+    nodes, jobs = found.get("nodes") or [], found.get("jobs") or []
+    if len(jobs) > ROWS:
+        found["jobs"] = jobs[:ROWS]
+    if len(nodes) > ROWS:
+        found |= {"nodes": nodes[:ROWS], "nodes_total": len(nodes), "more_nodes": _names(nodes[ROWS:])}
+    return found
+
+
+def _names(nodes: list[Mapping[str, Any]]) -> str:
+    names = [str(node.get("node", "")) for node in nodes]
+    try:
+        return hostlist.compress(names)
+    except HostlistError:  # a name that Slurm has and no host can have
+        return ",".join(names)
