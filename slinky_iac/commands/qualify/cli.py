@@ -126,15 +126,18 @@ def _climb(on: _On) -> list[Rung]:
     sized = {count: on.settings(count, operator_there=operator_there) for count in arguments.nodes}
     config = _values(sized[max(arguments.nodes)]).config
     rungs: list[Rung] = []
+    count = 0
     ladder = Ladder(project, nodes, reach(config), _say, config.operator.namespace if config.operator.install else None)
     try:
         project.make(on.mark)
         for count in arguments.nodes:
             rungs.append(ladder.rung(sized[count], count))
-            with suppress(OSError):  # as in _say
-                _show(arguments, rungs[-1:], out=sys.stderr)
+            _tell(arguments, rungs[-1])
     except BaseException as why:
         ladder.interrupt()
+        if ladder.steps:
+            _say(f"{count} nodes: these steps had ended")
+            _tell(arguments, Rung(count, tuple(ladder.steps)))
         _say("removing what the ladder has made")
         _remove(on, nodes, ladder, why)
         _say("what the ladder had made is removed")
@@ -190,6 +193,12 @@ def _reach(found: dict[str, object]) -> Reach:
 
 def _values(found: dict[str, object]) -> Values:
     return values_of({name: json.dumps(value) for name, value in found.items()}, frozenset())
+
+
+def _tell(arguments: argparse.Namespace, rung: Rung) -> None:
+    """The table of a rung, while the ladder goes on."""
+    with suppress(OSError):  # as in _say
+        _show(arguments, [rung], out=sys.stderr)
 
 
 def _show(arguments: argparse.Namespace, rungs: list[Rung], out: TextIO | None = None) -> None:

@@ -114,19 +114,21 @@ class Ladder:
     """A rung's stack may have resources."""
     _alone: Connection | None = None
     """Where slurm-operator scales in without a gate now."""
+    steps: list[Step] = field(default_factory=list)
+    """Those that have ended of the rung that is under way."""
     _jobs: set[int] = field(default_factory=set)
     """Jobs that are expected to run now."""
     _fleet: Fleet | None = None
 
     def rung(self, settings: Mapping[str, object], count: int) -> Rung:
         """One size, from nothing to nothing. Raises :class:`slinky_iac.errors.SlinkyError`."""
-        half = count // 2
+        half, steps = count // 2, self.steps
         self.nodes.make(count)
         self.stands = True
         full, less = with_replicas(settings, count), with_replicas(settings, count - half)
         open_ = unguarded(full)
         with self.kept():
-            steps = [self._update("install", full, count)]
+            steps.append(self._update("install", full, count))
             installed = self.now()
             with connected(self.reach) as connection:
                 steps.append(self._fill("fill", connection, count))
@@ -139,7 +141,9 @@ class Ladder:
                 steps.append(self._roll(with_new_template(less), connection, count, count - half))
                 self.end_jobs(connection)
             steps.append(self.destroy(count))
-        return Rung(count, tuple(steps))
+        rung = Rung(count, tuple(steps))
+        steps.clear()
+        return rung
 
     def operator_reads(self, installed: float) -> None:
         """Wait until slurm-operator's client has read its lists, of a stack that was ``installed`` then."""

@@ -22,7 +22,8 @@ BY: Final = "slinky-iac/qualify-by"
 """Annotation of each of them: which ladder made it."""
 SPARE: Final = 64
 """MaxNodeCount beyond the rung."""
-DEADLINE: Final = "30m"
+DEADLINE: Final = "4h"
+"""What a rung can't do is said after half an hour without a change; a rollout of 1,152 pods, 16 at a time, takes as long."""
 REGISTER: Final = "15m"
 _KEPT: Final = ("images", "slurmVersion", *registry.unguarded({}).get("cluster", {}))
 """What a site's ``cluster`` keeps: all of it that a guard goes by, too."""

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from slinky_iac.commands.qualify import settings
-from slinky_iac.errors import ConfigError, KubeError, ProjectError, SlinkyError
+from slinky_iac.errors import ConfigError, KubeError, KubeNotFound, ProjectError, SlinkyError
 from tests.unit.qualify.site import Site, listening, made, taking
 from tests.unit.qualify.test_qualify import READY, Cluster, missing
 
@@ -120,6 +120,17 @@ def test_a_lost_connection_says_why_and_what_is_left(
         site.act("up", "exit 0")
         site.act("destroy", "exit 0")
         assert site.run("--clean") == 0
+    assert left(site, cluster) == NOTHING
+
+
+def test_of_a_rung_that_is_cut_off_the_steps_that_ended_are_shown(
+    site: Site, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.act("up", "exit 0")
+    with pytest.raises(KubeNotFound):  # no key for slurmrestd is behind this cluster
+        site.run()
+    (row,) = [line for line in capsys.readouterr().err.splitlines() if line.split()[:2] == ["2", "install"]]
+    assert row
     assert left(site, cluster) == NOTHING
 
 
