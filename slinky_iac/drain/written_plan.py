@@ -135,7 +135,7 @@ class Plans(Written, frozen=True):
 
 def overview(plan: Mapping[str, Any]) -> dict[str, Any]:
     """A plan as the output ``scaleInPlans`` has it: its first :data:`ROWS` nodes and jobs. Where there are more,
-    ``nodes_total`` counts the nodes and ``more_nodes`` is a hostlist of the others. ``jobs_total`` always counts the jobs."""
+    ``nodes_total`` counts the nodes and ``more_nodes`` is a hostlist of the others. ``jobs_total`` counts all jobs."""
     found = dict(plan)
     nodes, jobs = found.get("nodes") or [], found.get("jobs") or []
     if len(jobs) > ROWS:
