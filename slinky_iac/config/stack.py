@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.adopted import Adopted
+from slinky_iac.config.auth import SlurmAuth
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
@@ -33,8 +34,7 @@ from slinky_iac.config.workers import (
 from slinky_iac.keys.catalogue import ROTATING, SECRETS, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
-from slinky_iac.parts.munge.auth import Auth, auth_of
-from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.munge.settings import Munge, MungeAuth
 from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
@@ -122,9 +122,9 @@ class ClusterConfig(Section):
     """What the stack took over from a Helm release. `slinky adopt` writes it."""
 
     @property
-    def auth(self) -> Auth:
-        """How the daemons of the cluster know each other."""
-        return auth_of(self.keys, self.munge)
+    def auth(self) -> SlurmAuth | MungeAuth:
+        """How the daemons of the cluster know each other. Nothing else chooses."""
+        return MungeAuth(self.munge) if self.keys.auth == MungeAuth.name else SlurmAuth(self.keys)
 
     @property
     def signing(self) -> Signing:

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.munge.settings import MungeAuth
 
 MOVE: Final = (
     "Move to auth/slurm (`slinky docs munge` has each step): make /etc/slurm/slurm.key on every outside host, drain, stop"
@@ -25,7 +26,7 @@ _UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "ne
 def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
     yield from _section(config, secrets)
-    if config.auth.makes_daemons:
+    if not isinstance(config.auth, MungeAuth):
         return
     if config.signing.own_keys:
         yield at("keys.tokens").warning(
@@ -60,7 +61,7 @@ def _clients(config: StackConfig) -> Iterator[Finding]:
 
 def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
-    if config.auth.makes_daemons:
+    if not isinstance(config.auth, MungeAuth):
         if "munge" in config.model_fields_set:
             yield at("munge").warning(
                 "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key. Remove it", id="munge-ignored"
