@@ -70,16 +70,15 @@ def register(
     keys: Mapping[str, pulumi.Output[str]] = MappingProxyType({}),
 ) -> None:
     """The objects as children of ``parent``; logical names begin with ``name``. ``keys``: those that are in them, by their
-    configuration values."""
+    configuration values. What follows a key is made after it."""
     made: dict[str, pulumi.Resource] = {}
+    secrets: list[pulumi.Resource] = []
     for each in objects:
-        after = made.get(each.after)
         if each.key is None:
-            made[each.logical] = register_object(name, config, each, child(parent, after))
+            made[each.logical] = register_object(name, config, each, child(parent, made.get(each.after), *secrets))
         elif (value := keys.get(each.key.config)) is not None:
-            options = child(parent, after, protect=config.keys.protect, **HIDDEN)
-            data = {config.secret_of(each.key).entry: value}
-            made[each.logical] = register_object(name, config, each, options, data=data)
+            options, data = child(parent, protect=config.keys.protect, **HIDDEN), {config.secret_of(each.key).entry: value}
+            secrets.append(register_object(name, config, each, options, data=data))
 
 
 def register_object(

@@ -34,7 +34,11 @@ class SlurmAuth:
     in_clear: ClassVar[str] = "auth/slurm signs and doesn't encrypt; no TLSType is set"
     """What it does not protect on the way between daemons."""
     refusals: ClassVar[Mapping[str, str]] = {}
-    """What a command says that such a cluster has no use for, by the command."""
+    """What a command, or a class of a program, says that such a cluster has no use for, by its name."""
+    outside_conf: ClassVar[str] = ""
+    """What there is to say in place of lines for the slurm.conf of an outside slurmctld, behind the cluster's name."""
+    hosts_know_people: ClassVar[bool] = False
+    """Whether every host of the cluster knows who a client's user is. auth/slurm takes the name from the client's pod."""
 
     @property
     def client_file(self) -> str:

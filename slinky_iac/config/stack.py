@@ -284,6 +284,10 @@ KINDS: Final[Mapping[str, str]] = {
     **{name: text for each in _below(Section) for name, text in each.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
+MEANT: Final[Mapping[tuple[str, str], str]] = {slip: text for each in _below(Section) for slip, text in each.meant.items()}
+"""Settings with values by which people mean another section, and what each is here."""
+VARIABLES: Final = tuple(each for section in _below(Section) for each in section.variables)
+"""What names of environment variables begin with by which libraries of parts find files and sockets."""
 SECRET_WORDS: Final[Mapping[str, str]] = {name: text for each in _below(Section) for name, text in each.secrets.items()}
 """What each secret of a stack is, for the reference and for the package's schema."""
 

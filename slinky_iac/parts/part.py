@@ -137,6 +137,8 @@ class Part:
     kinds: ClassVar[Kinds | None] = None
     daemon_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of stacks that make daemons; others make clients only."""
+    client_rules: ClassVar[tuple[Rule, ...]] = ()
+    """Rules of these others."""
 
     key_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of its keys, which are said before those of keys that daemons share."""

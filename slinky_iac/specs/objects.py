@@ -31,7 +31,7 @@ class Object:
     """Whether its kind is namespaced; else it is cluster-scoped."""
     after: str = ""
     """Logical name of the object that is made before it; empty where none has to be."""
-    key: Key | None = None
+    key: Key | None = field(default=None, repr=False)
     """The key in it, which its component adds. Where the program doesn't have that, the object isn't made."""
 
     def space(self, cluster: str) -> str | None:

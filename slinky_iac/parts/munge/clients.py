@@ -64,10 +64,10 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def conf_map(config: ClusterConfig, after: str) -> Object:
-    """The ConfigMap with it, made after the object of that logical name."""
+def conf_map(config: ClusterConfig) -> Object:
+    """The ConfigMap with it."""
     name, data = names.client_conf(config.cluster.resource_name), {"slurm.conf": client_slurm_conf(config)}
-    return Object(logical="slurm-conf", api_version="v1", kind="ConfigMap", name=name, body={"data": data}, after=after)
+    return Object(logical="slurm-conf", api_version="v1", kind="ConfigMap", name=name, body={"data": data})
 
 
 def client_pod(config: ClusterConfig) -> Spec:

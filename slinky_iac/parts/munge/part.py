@@ -9,7 +9,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.parts.munge.clients import VOLUMES, client_pod, client_pod_of, client_slurm_conf, conf_map
-from slinky_iac.parts.munge.rules import RULES
+from slinky_iac.parts.munge.rules import OF_CLIENTS, OF_DAEMONS
 from slinky_iac.parts.munge.settings import MUNGE, MungeAuth
 from slinky_iac.parts.part import Document, Part
 from slinky_iac.specs.objects import Object, key_secret
@@ -30,7 +30,8 @@ class Munge(Part):
     name = "munge"
     component = "MungeClients"
     needs_daemons = False
-    rules = RULES
+    daemon_rules = OF_DAEMONS
+    client_rules = OF_CLIENTS
     key = MUNGE
     users = frozenset({"munge"})
     volumes = (VOLUMES,)
@@ -38,10 +39,9 @@ class Munge(Part):
     def objects(self, config: StackConfig, document: Document) -> Iterator[Object]:  # noqa: ARG002
         """The key, where the stack has it, and slurm.conf."""
         if _makes_pods_of_yours(config):
-            key = key_secret(config, MUNGE)
             if MUNGE in config.in_configuration:
-                yield key
-            yield conf_map(config, after=key.logical)
+                yield key_secret(config, MUNGE)
+            yield conf_map(config)
 
     def own_client_pod(self, config: StackConfig) -> Spec | None:
         """munged beside it, and slurm.conf."""

@@ -43,7 +43,13 @@ class Munge(Section):
     secrets: ClassVar[Mapping[str, str]] = {
         MUNGE.config: "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
     }
+    variables: ClassVar[tuple[str, ...]] = ("MUNGE",)
     key_fields: ClassVar[Mapping[str, Key]] = {"key_from": MUNGE}
+    meant: ClassVar[Mapping[tuple[str, str], str]] = dict.fromkeys(
+        (("keys.source", "munge"), ("keys.source", "auth/munge")),
+        "the setting is `keys.auth: auth/munge`. A cluster with it has its daemons on hosts, and this makes its clients, no"
+        " NodeSets (`slinky docs munge`)",
+    )
     takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "keyFrom.secret": OBJECT}
     takes_none: ClassVar[Mapping[str, str]] = {"keyFrom.key": IN_NAMES, "slurmConf": CONF_WORDS, "slurmUser": CONF_WORDS}
 
@@ -86,9 +92,12 @@ class MungeAuth:
             "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"
             " says how to set it and how to replace it. Nothing was changed"
         ),
+        "NodeSet": "is a cluster with auth/munge, which has no NodeSets here",
         "preflight --via": "there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out",
         "token": "keys.auth: a munge cluster's stack signs no tokens; run `scontrol token` there",
     }
+    outside_conf: ClassVar[str] = "has auth/munge: its clients in Kubernetes need no line in its slurm.conf"
+    hosts_know_people: ClassVar[bool] = True
 
     @property
     def client_image(self) -> str | None:
