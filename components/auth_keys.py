@@ -17,11 +17,12 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
+from slinky_iac.specs.objects import key_secret
 
 from .connection import Component
 from .first_look import first_look
 from .gates import Gate
-from .resources import HIDDEN, child, register_object
+from .resources import HIDDEN, child, register, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +78,7 @@ class AuthKeys(Component):
         self._client_file = config.auth.client_file
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
-        for key in config.own_keys:
-            if (value := args.keys.values.get(key.config)) is not None:
-                options = child(self, protect=config.keys.protect, **HIDDEN)
-                data = {config.secret_of(key).entry: value}
-                register_object(name, config, objects.key_secret(config, key), options, data=data)
+        register(self, name, config, (key_secret(config, key) for key in config.own_keys), args.keys.values)
         for key in config.bundled:
             if (made := args.keys.bundles.get(key.bundle)) is not None:
                 hidden = HIDDEN if key.bundle_kind == "Secret" else {}
@@ -109,7 +106,7 @@ class AuthKeys(Component):
             self.since[key.config] = ExternalKey(f"{name}-{key.logical}-external", config, key, child(self)).since
         value = self._generated(name, key, config) if config.keys.source == "generated" else args.keys.values.get(key.config)
         if value is None:
-            return pulumi.Output.from_input("not known: the Secret was made outside this stack")
+            return key_fingerprint(None)
         place = config.secret_of(key)
         self._values[key.name] = value
         data = {place.entry: value}
@@ -118,7 +115,7 @@ class AuthKeys(Component):
             data[place.entry + NEXT_SUFFIX] = args.keys.values[key.next]
         hooks = first_look(key.logical, config, ownership.secret(config, place.name))
         options = child(self, protect=config.keys.protect, hooks=hooks, **HIDDEN)
-        made = register_object(name, config, objects.key_secret(config, key), options, data=data)
+        made = register_object(name, config, key_secret(config, key), options, data=data)
         # With the ID, which a preview of a new Secret doesn't know: Kubernetes' answer to its dry run has a time of its own,
         # and `pulumi up --plan` would be refused for it.
         self.since[key.config] = pulumi.Output.all(made.id, made.metadata).apply(lambda both: _made_at(both[1]))
@@ -141,6 +138,9 @@ def _made_at(meta: dict[str, Any]) -> str:
     return found if isinstance(found, str) else ""
 
 
-def key_fingerprint(data: pulumi.Output[str]) -> pulumi.Output[str]:
-    """Fingerprint of a key that is given as base64: a hash of random bits, no secret, made to be compared by eye."""
+def key_fingerprint(data: pulumi.Output[str] | None) -> pulumi.Output[str]:
+    """Fingerprint of a key that is given as base64: a hash of random bits, no secret, made to be compared by eye. Without a
+    key, in words."""
+    if data is None:
+        return pulumi.Output.from_input("not known: the Secret was made outside this stack")
     return pulumi.Output.unsecret(data.apply(lambda text: fingerprint(base64.b64decode(text))))

@@ -17,21 +17,20 @@ from slinky_iac.addresses import listed
 from slinky_iac.blueprint import objects
 from slinky_iac.config.files import read_ca
 from slinky_iac.config.findings import Finding, Level, acknowledged
-from slinky_iac.config.reading.engine import StackRefused, StackSettings
+from slinky_iac.config.reading.engine import KeyOutputs, StackRefused, StackSettings
 from slinky_iac.config.rules.sections import require_sound
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.parts.part import Document
-from slinky_iac.parts.registry import behind, parts_of, texts
+from slinky_iac.parts.registry import behind, own_client_pod, parts_of, texts
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.refused import unmakeable
-from slinky_iac.specs.shared import namespace_labels
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.trial import record
 
 from .accounting import Accounting, AccountingArgs
-from .auth_keys import AuthKeys, AuthKeysArgs
+from .auth_keys import AuthKeys, AuthKeysArgs, key_fingerprint
 from .blueprint import Blueprint, cluster_document
 from .client import Client, ClientArgs
 from .cluster_identity import ClusterIdentity, cluster_props
@@ -45,7 +44,6 @@ from .gates_sessions import before_sssd
 from .inputs import Given
 from .joining import Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
-from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
@@ -244,12 +242,10 @@ class HybridCluster(Joinable):
         return found
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
-        cluster = config.cluster
-        if not cluster.create_namespace:
-            return None
-        more = {"provider": self._kube, "retain_on_delete": cluster.keep_namespace}
-        made = objects.namespace(cluster.namespace, namespace_labels(config))
-        return namespace(self, name, "namespace", config, made.name, "cluster.createNamespace", made.labels, **more)
+        more = {"provider": self._kube, "retain_on_delete": config.cluster.keep_namespace}
+        for made in objects.own_namespace(config):
+            return namespace(self, name, "namespace", config, made.name, "cluster.createNamespace", made.labels, **more)
+        return None
 
     def _parts(
         self,
@@ -259,12 +255,13 @@ class HybridCluster(Joinable):
         *,
         first: bool = False,
         document: Document = str,
+        keys: KeyOutputs | None = None,
     ) -> list[pulumi.Resource]:
         """What the parts make before the daemons, or after them."""
         return [
             PartObjects(
                 f"{name}-{part.name}",
-                PartObjectsArgs(config=config, part=part.name, document=document),
+                PartObjectsArgs(config=config, part=part.name, document=document, keys=keys or KeyOutputs()),
                 self._child(*after),
             )
             for part in parts_of(config)
@@ -329,11 +326,10 @@ class HybridCluster(Joinable):
     def _clients_only(self, name: str, settings: StackSettings) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
         config, key = settings.config, settings.keys.values.get(settings.config.auth.client_key.config)
-        if config.auth.client_image is not None:
-            args = MungeClientsArgs(config=config, key=key)
-            self.munge_client_pod = MungeClients(f"{name}-munge", args, self._child(self._namespace(name, config))).pod
+        self._parts(name, config, (self._namespace(name, config),), keys=settings.keys)
         self._clients(name, config, key)
-        self.munge_key_fingerprint = munge_fingerprint(key)
+        self.munge_client_pod = pulumi.Output.from_input(own_client_pod(config) or {})
+        self.munge_key_fingerprint = key_fingerprint(key)
 
     def _without_slurm(self, settings: StackSettings) -> None:
         """The outputs, before anything is made: a munge cluster has most of them empty."""

@@ -60,10 +60,8 @@ class Joinable(Component):
 
         Raises :class:`StackRefused` where it is too late for that: a gate of the queue stands before it then.
         """
-        if not config.auth.makes_daemons:
-            raise StackRefused(
-                f"NodeSet {name}: {self._name} is a cluster with {config.auth.name}, which has no NodeSets here"
-            )
+        if refused := config.auth.refusals.get("NodeSet"):
+            raise StackRefused(f"NodeSet {name}: {self._name} {refused}")
         if self.is_registered:
             raise StackRefused(
                 f"NodeSet {name}: HybridCluster {self._name} is with the engine already, so its gates don't wait for this"

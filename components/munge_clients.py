@@ -1,4 +1,4 @@
-"""Clients of a munge cluster: munge.key as a Secret, slurm.conf as a ConfigMap, and the pieces of a pod that uses them."""
+"""Clients of a munge cluster, for a program that makes nothing else of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.parts.munge.clients import client_pod
-from slinky_iac.parts.munge.part import conf_map, key_secret
-from slinky_iac.parts.munge.settings import MUNGE
+from slinky_iac.config.reading.engine import KeyOutputs
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.parts.munge.settings import MUNGE, MungeAuth
 
-from .auth_keys import key_fingerprint
-from .connection import Component
-from .resources import HIDDEN, child, register_object
+from .part_objects import PartObjects, PartObjectsArgs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,27 +22,15 @@ class MungeClientsArgs:
     key: pulumi.Output[str] | None = None
 
 
-class MungeClients(Component):
+class MungeClients(PartObjects):
     """Makes no pod: login and Jupyter pods are others' (JupyterHub's, a chart's), and take ``pod`` into their specs."""
 
     key_fingerprint: pulumi.Output[str]
     pod: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: MungeClientsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("MungeClients", name, args.config, opts)
-        config = args.config
-        made: list[pulumi.Resource] = []
-        place = config.secret_of(MUNGE)
-        if args.key is not None:
-            options, data = child(self, protect=config.keys.protect, **HIDDEN), {place.entry: args.key}
-            made.append(register_object(name, config, key_secret(config), options, data=data))
-        register_object(name, config, conf_map(config), child(self, *made))
-        self.key_fingerprint = munge_fingerprint(args.key)
-        self.pod = pulumi.Output.from_input(client_pod(config))
-        self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})
-
-
-def munge_fingerprint(key: pulumi.Output[str] | None) -> pulumi.Output[str]:
-    """Fingerprint of munge.key, where the stack has it."""
-    unknown = pulumi.Output.from_input("not known: the Secret was made outside this stack")
-    return unknown if key is None else key_fingerprint(key)
+        said = {"auth": MungeAuth.name} | ({} if args.key is None else {"source": "imported"})
+        sections = {each: getattr(args.config, each) for each in ClusterConfig.model_fields}
+        config = StackConfig(**{**sections, "keys": args.config.keys.model_copy(update=said)})
+        keys = KeyOutputs({} if args.key is None else {MUNGE.config: args.key})
+        super().__init__(name, PartObjectsArgs(config=config, part="munge", keys=keys), opts)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 
-from slinky_iac.config.reading.engine import StackRefused
+from slinky_iac.config.reading.engine import KeyOutputs, StackRefused
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import PARTS
 
+from .auth_keys import key_fingerprint
 from .connection import Component
 from .resources import register
 
@@ -24,11 +26,13 @@ def _no_document() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PartObjectsArgs:
-    """``part``: a folder of slinky_iac/parts. ``document``: what the stack is, for a CronJob that has no state."""
+    """``part``: a folder of slinky_iac/parts. ``document``: what the stack is, for a CronJob that has no state. ``keys``:
+    what its Secrets hold."""
 
     config: StackConfig
     part: str
     document: Document = _no_document
+    keys: KeyOutputs = field(default_factory=KeyOutputs)
 
 
 class PartObjects(Component):
@@ -37,5 +41,10 @@ class PartObjects(Component):
     def __init__(self, name: str, args: PartObjectsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         part = next(each for each in PARTS if each.name == args.part)
         super().__init__(part.component, name, args.config, opts)
-        register(self, name, args.config, part.objects(args.config, args.document))
-        self.register_outputs({})
+        register(self, name, args.config, part.objects(args.config, args.document), args.keys.values)
+        made: dict[str, pulumi.Output[Any]] = {}
+        if part.key is not None:
+            made["key_fingerprint"] = self.key_fingerprint = key_fingerprint(args.keys.values.get(part.key.config))
+        if (pod := part.own_client_pod(args.config)) is not None:
+            made["pod"] = self.pod = pulumi.Output.from_input(pod)
+        self.register_outputs(made)

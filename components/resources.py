@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Final
 
 import pulumi
@@ -61,11 +62,23 @@ def metadata(config: ClusterConfig, name: str, annotations: Mapping[str, pulumi.
     return meta | ({"annotations": dict(annotations)} if annotations else {})
 
 
-def register(parent: pulumi.Resource, name: str, config: ClusterConfig, objects: Iterable[Object]) -> None:
-    """The objects as children of ``parent``; logical names begin with ``name``."""
+def register(
+    parent: pulumi.Resource,
+    name: str,
+    config: ClusterConfig,
+    objects: Iterable[Object],
+    keys: Mapping[str, pulumi.Output[str]] = MappingProxyType({}),
+) -> None:
+    """The objects as children of ``parent``; logical names begin with ``name``. ``keys``: those that are in them, by their
+    configuration values. What follows a key is made after it."""
     made: dict[str, pulumi.Resource] = {}
+    secrets: list[pulumi.Resource] = []
     for each in objects:
-        made[each.logical] = register_object(name, config, each, child(parent, made.get(each.after)))
+        if each.key is None:
+            made[each.logical] = register_object(name, config, each, child(parent, made.get(each.after), *secrets))
+        elif (value := keys.get(each.key.config)) is not None:
+            options, data = child(parent, protect=config.keys.protect, **HIDDEN), {config.secret_of(each.key).entry: value}
+            secrets.append(register_object(name, config, each, options, data=data))
 
 
 def register_object(

@@ -26,7 +26,7 @@ from slinky_iac.specs.daemons import (
 from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.identity import passwd_files
 from slinky_iac.specs.networks import network_policies
-from slinky_iac.specs.objects import Object
+from slinky_iac.specs.objects import Object, key_secret
 from slinky_iac.specs.shared import labels, namespace_labels, quota_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
@@ -35,8 +35,12 @@ def objects(config: StackConfig) -> tuple[Object, ...]:
     """All of them."""
     own = _of_cluster(config) if config.auth.makes_daemons else ()
     clients = (each for name, client in config.clients.items() for each in client_objects(config, name, client))
-    parts = (each for part in parts_of(config) for each in part.objects(config, str))
-    return (*own, *network_objects(config), *clients, *_namespace(config), *parts)
+    return (*own, *network_objects(config), *clients, *own_namespace(config), *parts_objects(config))
+
+
+def parts_objects(config: StackConfig) -> Iterator[Object]:
+    """What the parts make for the cluster as a whole."""
+    yield from (each for part in parts_of(config) for each in part.objects(config, str))
 
 
 def _of_cluster(config: StackConfig) -> Iterator[Object]:
@@ -62,9 +66,9 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from (loginset(config, name, each) for name, each in config.logins.items())
 
 
-def _namespace(config: StackConfig) -> Iterator[Object]:
-    # A stack of clients that have namespaces of their own has none itself.
-    if config.cluster.create_namespace and (config.auth.makes_daemons or config.auth.client_image is not None):
+def own_namespace(config: StackConfig) -> Iterator[Object]:
+    """The cluster's Namespace. A stack of clients that have namespaces of their own has none itself."""
+    if config.cluster.create_namespace and (config.auth.makes_daemons or any(parts_objects(config))):
         yield namespace(config.cluster.namespace, namespace_labels(config))
 
 
@@ -94,12 +98,6 @@ def quota(config: ClusterConfig) -> Iterator[Object]:
         yield _core(
             "ResourceQuota", names.resource_quota(config.cluster.resource_name), "quota", {"spec": quota_spec(config)}
         )
-
-
-def key_secret(config: ClusterConfig, key: Key) -> Object:
-    """The Secret with a key; its component adds that."""
-    body = {"immutable": True} if key.is_immutable else {}
-    return _core("Secret", config.secret_of(key).name, f"{key.logical}-secret", body)
 
 
 def bundle(config: ClusterConfig, key: Key) -> Object:

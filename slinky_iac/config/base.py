@@ -46,10 +46,15 @@ class Section(BaseModel):
     """Secret configuration values that belong to it, and what docs/configuration.md says of each."""
     key_fields: ClassVar[Mapping[str, Key]] = {}
     """Its fields that say where a key is, each with the key."""
+    meant: ClassVar[Mapping[tuple[str, str], str]] = {}
+    """Settings with values by which people mean this section, and what each is here."""
     takes: ClassVar[Mapping[str, str]] = {}
     """Its settings that an Output of a program can give, and what each is taken for: a kind of :mod:`.outputs`."""
     takes_none: ClassVar[Mapping[str, str]] = {}
     """Its settings that take none, each with the reason of :mod:`.outputs`."""
+    variables: ClassVar[tuple[str, ...]] = ()
+    """What names of environment variables begin with by which its libraries find files and sockets: no job gets one of
+    them."""
     elsewhere: ClassVar[frozenset[str]] = frozenset()
     """Its settings with a path of another machine."""
 

@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.adopted import Adopted
+from slinky_iac.config.auth import SlurmAuth
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
@@ -33,8 +34,7 @@ from slinky_iac.config.workers import (
 from slinky_iac.keys.catalogue import ROTATING, SECRETS, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
-from slinky_iac.parts.munge.auth import Auth, auth_of
-from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.munge.settings import Munge, MungeAuth
 from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
@@ -122,9 +122,9 @@ class ClusterConfig(Section):
     """What the stack took over from a Helm release. `slinky adopt` writes it."""
 
     @property
-    def auth(self) -> Auth:
-        """How the daemons of the cluster know each other."""
-        return auth_of(self.keys, self.munge)
+    def auth(self) -> SlurmAuth | MungeAuth:
+        """How the daemons of the cluster know each other. Nothing else chooses."""
+        return MungeAuth(self.munge) if self.keys.auth == MungeAuth.name else SlurmAuth(self.keys)
 
     @property
     def signing(self) -> Signing:
@@ -284,6 +284,10 @@ KINDS: Final[Mapping[str, str]] = {
     **{name: text for each in _below(Section) for name, text in each.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
+MEANT: Final[Mapping[tuple[str, str], str]] = {slip: text for each in _below(Section) for slip, text in each.meant.items()}
+"""Settings with values by which people mean another section, and what each is here."""
+VARIABLES: Final = tuple(each for section in _below(Section) for each in section.variables)
+"""What names of environment variables begin with by which libraries of parts find files and sockets."""
 SECRET_WORDS: Final[Mapping[str, str]] = {name: text for each in _below(Section) for name, text in each.secrets.items()}
 """What each secret of a stack is, for the reference and for the package's schema."""
 

@@ -19,7 +19,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.keys.catalogue import SecretEntry
+from slinky_iac.keys.catalogue import Key, SecretEntry
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
@@ -137,6 +137,8 @@ class Part:
     kinds: ClassVar[Kinds | None] = None
     daemon_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of stacks that make daemons; others make clients only."""
+    client_rules: ClassVar[tuple[Rule, ...]] = ()
+    """Rules of these others."""
 
     key_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of its keys, which are said before those of keys that daemons share."""
@@ -151,6 +153,8 @@ class Part:
     looks_by: ClassVar[str] = ""
     """The setting of objects that look at the :data:`Document`."""
 
+    key: ClassVar[Key | None] = None
+    """A key of its own, by which clients prove themselves. Its component shows the fingerprint."""
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
@@ -222,6 +226,10 @@ class Part:
     ) -> Spec | None:
         """What a client's pod needs that proves itself in the part's way: ``key`` is its Secret, ``files`` its ConfigMap.
         None where clients have sackd."""
+        return None
+
+    def own_client_pod(self, config: StackConfig) -> Spec | None:  # noqa: ARG002
+        """What pods of yours in the cluster's own namespace take into their specs to be its clients; None for nothing."""
         return None
 
     def client_files(self, config: ClusterConfig) -> Mapping[str, str]:  # noqa: ARG002

@@ -122,6 +122,11 @@ def client_pod(config: ClusterConfig, client: Client, key: SecretEntry, files: s
     return next((each for each in made if each is not None), None)
 
 
+def own_client_pod(config: StackConfig) -> Spec | None:
+    """What pods of yours in the cluster's own namespace take into their specs; None where it isn't for them."""
+    return next((pod for part in PARTS if (pod := part.own_client_pod(config)) is not None), None)
+
+
 def client_files(config: ClusterConfig) -> dict[str, str]:
     """What the ConfigMap of a client needs for that."""
     return {name: text for part in PARTS for name, text in part.client_files(config).items()}

@@ -116,7 +116,7 @@ def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
 
 def environment(config: ClusterConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
     """What decides which environment jobs get. In a hub's notebooks there are tokens, so never theirs."""
-    if client.login_environment or not config.auth.makes_daemons:
+    if client.login_environment or config.auth.hosts_know_people:
         return dict(ENVIRONMENT)
     return dict(NOTHING) if hub else {}
 

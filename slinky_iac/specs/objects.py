@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.keys.catalogue import Key
+
 
 @dataclass(frozen=True, kw_only=True)
 class Object:
@@ -28,6 +31,8 @@ class Object:
     """Whether its kind is namespaced; else it is cluster-scoped."""
     after: str = ""
     """Logical name of the object that is made before it; empty where none has to be."""
+    key: Key | None = field(default=None, repr=False)
+    """The key in it, which its component adds. Where the program doesn't have that, the object isn't made."""
 
     def space(self, cluster: str) -> str | None:
         """Its namespace, where the cluster's is ``cluster``; None where its kind has none."""
@@ -43,3 +48,9 @@ class Object:
         """The kind as RBAC names it."""
         one = self.kind.lower()
         return f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
+
+
+def key_secret(config: ClusterConfig, key: Key) -> Object:
+    """The Secret with a key; its component adds that."""
+    name, body = config.secret_of(key).name, {"immutable": True} if key.is_immutable else {}
+    return Object(logical=f"{key.logical}-secret", api_version="v1", kind="Secret", name=name, body=body, key=key)

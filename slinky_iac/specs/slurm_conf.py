@@ -276,8 +276,8 @@ def outside_slurm_conf(config: StackConfig) -> str:
     An outside slurmctld learns nothing from the operator (no partition, no NodeSet line, no extraConf), so what is
     missing here is missing. The text holds no secret. Where slurmctld is in Kubernetes, it says that there is nothing to do.
     """
-    if not config.auth.makes_daemons:
-        return f"# {config.cluster.name} has {config.auth.name}: its clients in Kubernetes need no line in its slurm.conf\n"
+    if config.auth.outside_conf:
+        return f"# {config.cluster.name} {config.auth.outside_conf}\n"
     if config.slurmctld.owns_conf:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]

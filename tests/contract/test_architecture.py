@@ -353,6 +353,7 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 BASE = {
     "adopted",
+    "auth",
     "base",
     "fields",
     "findings",
@@ -379,7 +380,7 @@ RULES = re.compile(r"(rules\.\w+|files|reading\.(load|engine|values)|slurm\.reac
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
 SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
-SETTINGS = {"auth", "place", "settings", "signing"}
+SETTINGS = {"place", "settings", "signing"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
 BESIDE_GATES = {"demand", "keda", "pause", "pause_steps", "writer"}
 """Modules of a part that run beside a NodeSet's gate, in a process without configuration."""
@@ -579,7 +580,7 @@ def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> N
     """All other code asks the place, which is one of several classes with the same attributes (docs/reading-the-code.md)."""
     library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
     assert {path for path in library if any(map(chooses, nodes(path)))} == {
-        "slinky_iac/parts/munge/auth.py",
+        "slinky_iac/config/stack.py",
         "slinky_iac/parts/slurmctld/place.py",
         "slinky_iac/parts/slurmdbd/place.py",
         "slinky_iac/parts/slurmrestd/objects.py",

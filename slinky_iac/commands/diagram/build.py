@@ -153,8 +153,7 @@ def _clients(config: StackConfig) -> Iterator[Box]:
     conf = names.client_conf(config.cluster.resource_name)
     lines = ("made by a hub or a chart", f"{config.auth.client_daemon} beside each", f"slurm.conf of {conf}")
     yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", (config.auth.client_key.name,), 2, 0)
-    yield from _slurmctld(config)
-    yield from (box for box in _slurmdbd(config) if box.place == "outside")
+    yield from (box for box in (*_slurmctld(config), *_slurmdbd(config)) if box.place == "outside")
     yield from _outside(config)
 
 
@@ -165,7 +164,7 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         lines = (service, f":{names.SLURMCTLD_PORT}, {config.controller.service.type}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
     for each in config.slurmctld.hosts[:1]:
-        shim = None if not config.auth.makes_daemons else slurmctld_endpoint(config)
+        shim = slurmctld_endpoint(config)
         if shim is not None:
             shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{each.port}")
             yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
@@ -288,15 +287,16 @@ _WORKS: Final[dict[Kind, End]] = {"nodes": "slurmd", "login": "login", "daemon":
 
 def _arrows(config: StackConfig) -> Iterator[Arrow]:
     """All that could be; those whose ends aren't in the picture are left out by the caller."""
+    drawn = _DRAWN
     if not config.auth.makes_daemons:
         yield Arrow("desk", "api", "Secret, ConfigMap")
         yield Arrow("api", "clients", "mounts")
-    shown = (between(config, *each) for each in _DRAWN if config.auth.makes_daemons or each[0] != "desk")
+        drawn = tuple(each for each in _DRAWN if each[0] != "desk")
+    shown = (between(config, *each) for each in drawn)
     yield from dict.fromkeys(arrow for flow in shown if flow is not None for arrow in _drawn(config, flow))
-    sets = (*_workers(config, 0), *_logins(config, 0)) if config.auth.makes_daemons else ()
-    for box in (*sets, *_outside(config)):
+    for box in (*_workers(config, 0), *_logins(config, 0), *_outside(config)):
         flow = between(config, _WORKS[box.kind], "slurmctld")
-        back = between(config, "slurmctld", "slurmd") if box.kind == "nodes" and config.auth.makes_daemons else None
+        back = between(config, "slurmctld", "slurmd") if box.kind == "nodes" else None
         label = _ports(flow) if back is None else f"{_ports(flow)}, back {_ports(back)}"
         yield Arrow(box.id, "ctl", label, both=back is not None)
     first = next(_workers(config, 0), None)

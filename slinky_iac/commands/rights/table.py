@@ -255,7 +255,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
         yield Right(CORE, "pods", ("get",), why, (), namespace, seldom=True)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
-    if (config.slurmctld.owns_conf or config.external.slurmd_hosts) and config.auth.makes_daemons:
+    if config.slurmctld.owns_conf or config.external.slurmd_hosts:
         held, verbs = (place(config.cluster.resource_name),), ("get", "create", "patch", "delete")
         why = "which run may touch partitions and bare-metal hosts, and what it has closed"
         yield Right(CORE, "configmaps", verbs, why, held, config.cluster.namespace)

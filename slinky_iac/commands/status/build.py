@@ -280,7 +280,7 @@ def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under runni
 def _stopped(key: catalogue.Key, config: StackConfig, facts: Facts, *, marked: bool) -> Iterator[str]:
     """What the state tells about a planned stop."""
     holders = facts.holders.get(key.label, ())
-    if not config.auth.makes_daemons:
+    if key not in config.auth.keys:
         return
     if config.keys.source == "generated":
         plan = plan_of(key, StopFacts(config, holders, facts.daemons, blank=not facts.resources))

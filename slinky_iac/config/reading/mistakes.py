@@ -15,6 +15,7 @@ from slinky_iac.config.reading.levels import in_camel_case, siblings
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.slurm.gres import GresItem
 from slinky_iac.config.slurm.words import is_known
+from slinky_iac.config.stack import MEANT
 from slinky_iac.names import is_dns_label
 
 Location = tuple[int | str, ...]
@@ -181,11 +182,8 @@ def wrong_value(location: Location, value: object) -> Advice | None:  # noqa: PL
         both = nested(location, item.count)
         both["nodesets"][above[1]]["gres"] = [value]
         return Advice(f"must be a whole number: {item.count} here; {value} goes in gres", both)
-    if above == ["keys"] and name == "source" and value in ("munge", "auth/munge"):
-        return Advice(
-            f"got {value}; the setting is `keys.auth: auth/munge`. A cluster with it has its daemons on hosts, and this"
-            " makes its clients, no NodeSets (`slinky docs munge`)"
-        )
+    if isinstance(value, str) and (meant := MEANT.get((".".join((*above, name)), value))):
+        return Advice(f"got {value}; {meant}")
     if above == ["cluster", "images"] and isinstance(value, Mapping) and value.get("repository") and value.get("tag"):
         joined = f"{value['repository']}:{value['tag']}"
         return Advice("an image is one text; join them: repository:tag", nested(location, joined))

@@ -124,8 +124,7 @@ def values_to_import(own: Mapping[str, str], secret: frozenset[str]) -> Values:
 def used(config: StackConfig) -> tuple[str, ...]:
     """Configuration values whose keys this configuration uses."""
     own = tuple(key.config for key in config.in_configuration)
-    rotating = (*ROTATION_SECRETS, *(name for key in config.own_keys for name in key.rotation_secrets))
-    return (*own, *rotating) if config.auth.makes_daemons else own
+    return (*own, *(name for key in (*config.auth.keys, *config.own_keys) for name in key.rotation_secrets))
 
 
 def words_in(config: StackConfig, keys: Mapping[str, bytes]) -> tuple[Finding, ...]:

@@ -333,7 +333,7 @@ RULES: tuple[Rule, ...] = (
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,
-    *(rule for part in PARTS for rule in (*part.rules, *part.daemon_rules)),
+    *(rule for part in PARTS for rule in (*part.rules, *part.daemon_rules, *part.client_rules)),
     *metrics.RULES,
     *rules_networks.RULES,
     *rules_networks.OF_DAEMONS,
@@ -356,11 +356,13 @@ OF_DAEMONS: frozenset[Rule] = frozenset(
     }
 )
 """Those of stacks that make daemons. Others make clients only, of whichever release the cluster has."""
+OF_CLIENTS: frozenset[Rule] = frozenset(rule for part in PARTS for rule in part.client_rules)
+"""Those of the others."""
 
 
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
-    passed_over = frozenset() if config.auth.makes_daemons else OF_DAEMONS
+    passed_over = OF_CLIENTS if config.auth.makes_daemons else OF_DAEMONS
     found = without_covered(each for rule in RULES if rule not in passed_over for each in rule(config, secrets))
     of_a_look = (api.missing.id for part in PARTS for api in part.apis(config))
     possible = {key for each in found for key in (each.id, f"{each.id}@{each.path}")}

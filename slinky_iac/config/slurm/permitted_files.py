@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from slinky_iac.config.slurm.forms import NUMBER, OTHER, SWITCH, TEXT, words
+from slinky_iac.config.stack import VARIABLES
 
 _NEARLY: Final = r"9\d(\.\d{1,9})?"
 CGROUP: Final = {
@@ -73,7 +74,7 @@ JOB_CONTAINER: Final = {
 """The same for job_container.conf. A folder of all nodes is none of a job's."""
 MPI: Final = {
     "pmixenv": (
-        r"(?:(?!LD_|GLIBC_|GCONV_|BASH_|PYTHON|PERL|SLURM|MUNGE|SACK|PATH=|ENV=|IFS="
+        rf"(?:(?!LD_|GLIBC_|GCONV_|BASH_|PYTHON|PERL|{'|'.join(('SLURM', *VARIABLES, 'SACK'))}|PATH=|ENV=|IFS="
         r"|\w{0,60}?(?:PRELOAD|LIBRARY_PATH|_PATH=|MODULE|_DIR=|_FILE=|PLUGIN))\w{1,80}(?:=[\w.:@%+^~-]{0,200})?(?:;|$)){1,50}",
         "each MPI step of each user has it, and may load a library by it",
     ),

@@ -8,7 +8,7 @@ from typing import Final
 from slinky_iac.config.findings import at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.monitoring import objects
-from slinky_iac.parts.monitoring.rules import RULES
+from slinky_iac.parts.monitoring.rules import OF_CLIENTS, RULES
 from slinky_iac.parts.part import Api, Document, Part
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
@@ -22,6 +22,7 @@ class Monitoring(Part):
     name = "monitoring"
     component = "Monitoring"
     rules = RULES
+    client_rules = OF_CLIENTS
     metrics_reader = ("Prometheus", "monitoring.slurmctld")
     looks_by = "monitoring.status"
 

@@ -32,7 +32,7 @@ def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _without_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     asked = config.monitoring
-    if not config.auth.makes_daemons and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
+    if asked.slurmctld or asked.rules or asked.dashboard or asked.status:
         yield at("monitoring").error(
             f"has no effect with keys.auth: {config.auth.name}: the stack makes clients only. Remove the section"
         )
@@ -60,4 +60,5 @@ def _schedule(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_scraped, _without_daemons, _schedule)
+RULES = (_scraped, _schedule)
+OF_CLIENTS = (_without_daemons,)

@@ -18,6 +18,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.parts.munge.settings import MUNGE
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar
 
 SOCKET: Final = "/run/munge/munge.socket.2"
@@ -61,6 +62,12 @@ def client_slurm_conf(config: ClusterConfig) -> str:
             f"AccountingStoragePort={dbd.port}",
         ]
     return "\n".join(lines) + "\n"
+
+
+def conf_map(config: ClusterConfig) -> Object:
+    """The ConfigMap with it."""
+    name, data = names.client_conf(config.cluster.resource_name), {"slurm.conf": client_slurm_conf(config)}
+    return Object(logical="slurm-conf", api_version="v1", kind="ConfigMap", name=name, body={"data": data})
 
 
 def client_pod(config: ClusterConfig) -> Spec:

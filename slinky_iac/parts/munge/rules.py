@@ -22,11 +22,17 @@ MOVE: Final = (
 _UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies", "identity")
 
 
+def unused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The section where the cluster has auth/slurm."""
+    if "munge" in config.model_fields_set:
+        yield at("munge").warning(
+            "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key. Remove it", id="munge-ignored"
+        )
+
+
 def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
+    """What `keys.auth: auth/munge` needs and can't have."""
     yield from _section(config, secrets)
-    if config.auth.makes_daemons:
-        return
     if config.signing.own_keys:
         yield at("keys.tokens").warning(
             "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens. Remove it",
@@ -59,13 +65,6 @@ def _clients(config: StackConfig) -> Iterator[Finding]:
 
 
 def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
-    if config.auth.makes_daemons:
-        if "munge" in config.model_fields_set:
-            yield at("munge").warning(
-                "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key. Remove it", id="munge-ignored"
-            )
-        return
     refused = list(_refused_with_munge(config))
     yield from refused
     if refused:
@@ -122,4 +121,5 @@ def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
         )
 
 
-RULES = (munge,)
+OF_DAEMONS = (unused,)
+OF_CLIENTS = (munge,)

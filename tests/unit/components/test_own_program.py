@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
+import pulumi
 import pytest
 
 from components import (
@@ -42,7 +44,7 @@ from slinky_iac.parts.slurmdbd.settings import Accounting as AccountingSettings
 from slinky_iac.parts.slurmdbd.settings import ExternalSlurmdbd
 from slinky_iac.specs.daemons import restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
-from tests.program import run
+from tests.program import Secret, run
 from tests.stacks import ROOT, form, minimal
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
@@ -116,6 +118,27 @@ def test_a_munge_cluster_s_clients_need_its_slurmctld_alone() -> None:
     recording = run(lambda: MungeClients("munge", MungeClientsArgs(config=cluster)))
     conf = recording.one("kubernetes:core/v1:ConfigMap").inputs["data"]["slurm.conf"]
     assert "SlurmctldHost=ctl.example.org" in conf
+
+
+def test_a_munge_cluster_s_clients_are_given_its_key_without_another_setting() -> None:
+    cluster = ClusterConfig(
+        cluster=Cluster(name="atlas"),
+        munge=Munge(image="munge:1"),
+        controller=Controller(external=ExternalSlurmctld(host="ctl.example.org")),
+    )
+    text = base64.b64encode(bytes(range(64))).decode()
+
+    def program() -> None:
+        MungeClients("munge", MungeClientsArgs(config=cluster, key=pulumi.Output.secret(text)))
+
+    recording = run(program)
+    secret, conf = recording.one("kubernetes:core/v1:Secret"), recording.one("kubernetes:core/v1:ConfigMap")
+    assert (secret.protect, secret.inputs["immutable"]) == (True, True)
+    assert secret.inputs["data"] == Secret({"munge.key": text})
+    assert secret.urn in conf.dependencies
+    outputs = recording.outputs[recording.one("slinky:slurm:MungeClients").urn]
+    assert outputs["key_fingerprint"].startswith("SHA256:")
+    assert [each["name"] for each in outputs["pod"]["initContainers"]] == ["munged"]
 
 
 def test_a_stack_is_a_cluster_with_more() -> None:
