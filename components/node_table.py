@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.node_table.gates import NodeTableProvider
+from slinky_iac.parts.node_table.gates import NodeTableProvider
 from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.node_table.table import kubernetes_rows
 

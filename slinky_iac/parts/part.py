@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
@@ -24,7 +24,8 @@ from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
 
-if TYPE_CHECKING:  # a program asks for no rows
+if TYPE_CHECKING:  # a program asks for no rows, and compares nothing
+    from slinky_iac.kube.machines import Machine
     from slinky_iac.preflight.check import Expect
 
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
@@ -119,6 +120,16 @@ class Guard:
     metric: str
     about_metric: str
     """The metric's help: when it is 1."""
+
+
+class OnMachines(Protocol):
+    """What a resource of a part has set on Kubernetes nodes."""
+
+    def differences(self, live: Mapping[str, Machine]) -> Iterable[tuple[str, str]]:
+        """Node and text of each difference to the nodes as they are."""
+
+    def place_of(self, machine: str) -> str:
+        """The place in Slurm's topology that it gives a node, and so the node's pods; empty for none."""
 
 
 class Part:
@@ -271,6 +282,10 @@ class Part:
     def last_checks(self) -> tuple[Expect, ...]:
         """Further ones, which stand behind those of pods."""
         return ()
+
+    def on_machines(self, made: Mapping[str, Any]) -> OnMachines | None:  # noqa: ARG002
+        """What one of its own resources (:attr:`providers`) has set on Kubernetes nodes, by the resource's outputs."""
+        return None
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002
         """The ServiceAccount of a pod that runs `slinky status`; empty where it makes none."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.rules import RULES
 from slinky_iac.parts.node_table.table import applied
 from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
-from slinky_iac.parts.part import OutsideFile, Part
+from slinky_iac.parts.part import OnMachines, OutsideFile, Part
 
 if TYPE_CHECKING:
     from slinky_iac.preflight.check import Expect
@@ -20,7 +20,7 @@ class NodeTable(Part):
 
     name = "node_table"
     rules = RULES
-    providers = {"NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider"}
+    providers = {"NodeLabels": "slinky_iac.parts.node_table.gates.NodeTableProvider"}
 
     def applied(self, config: StackConfig) -> StackConfig:
         """Its rows on NodeSets and hosts, and topology.yaml."""
@@ -39,3 +39,10 @@ class NodeTable(Part):
         from slinky_iac.parts.node_table.checks import EXPECTED  # noqa: PLC0415 - a program asks for no rows
 
         return EXPECTED
+
+    def on_machines(self, made: Mapping[str, Any]) -> OnMachines | None:
+        """Labels and annotations of its rows; None where it has set none."""
+        from slinky_iac.parts.node_table.labels import Labelled  # noqa: PLC0415 - a program compares nothing
+
+        found = Labelled.read(made)
+        return found if found.nodes else None
