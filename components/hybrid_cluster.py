@@ -48,9 +48,9 @@ from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
-from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .own_gates import own_gate
+from .part_gates import PartGates, PartGatesArgs
 from .part_objects import PartObjects, PartObjectsArgs
 from .resources import HIDDEN, child, custom_resource, namespace, register_object
 from .rest_api import RestApi, RestApiArgs
@@ -198,12 +198,9 @@ class HybridCluster(Joinable):
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
         document = partial(watched, config, prints, keys.since, settings.keys.public, args.numbers)
         self._parts(name, config, first, document=document)
-        table = None
-        if config.nodes.table:
-            rows = NodeTableArgs(cluster=config, settings=config.nodes)
-            table = NodeTable(f"{name}-nodes", rows, self._child(identity))
+        labels = self._before_nodesets(name, config, identity)
         Removals(f"{name}-removals", self._late_props(removal_props, "stands"), child(self, identity))
-        workers = self._workers(name, config, controller, (*first, controller, restapi, table))
+        workers = self._workers(name, config, controller, (*first, controller, restapi, *labels))
         self._gates(name, config, read, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
         for each in behind(config, "slurmrestd"):
@@ -269,6 +266,15 @@ class HybridCluster(Joinable):
             )
             for part in parts_of(config)
             if part.is_first == first and any(True for _ in part.objects(config, str))
+        ]
+
+    def _before_nodesets(self, name: str, config: StackConfig, identity: ClusterIdentity) -> list[pulumi.Resource]:
+        """The parts' own gates that NodeSets need."""
+        found = ((part.name, part.before_nodesets(config)) for part in parts_of(config))
+        return [
+            PartGates(f"{name}-{before.logical}", PartGatesArgs(config=config, part=part), self._child(identity))
+            for part, before in found
+            if before is not None
         ]
 
     def _users(

@@ -91,13 +91,24 @@ class OwnGate:
     """A gate that a part asks for: a resource whose provider is this program's."""
 
     kind: str
-    """Its class in components/own_gates.py."""
-    name: str
-    """Its name in the stack's output, which is called like the part."""
+    """What its resource's type ends with; its provider is among :attr:`Part.providers`."""
     logical: str
-    """Its resource's name, below that of the cluster."""
+    """Its resource's name, below that of its parent."""
     props: Mapping[str, Any]
     """Its properties, besides those of all gates of a stack."""
+    made: str
+    """The property that its provider fills in: what came of it."""
+    name: str = ""
+    """Its name in the stack's output, which is called like the part, where there is one."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """Gates that stand before all NodeSets, as children of the part's component."""
+
+    logical: str
+    """The component's name, below that of the cluster."""
+    gates: tuple[OwnGate, ...]
 
 
 @dataclass(frozen=True)
@@ -199,6 +210,10 @@ class Part:
     def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterable[OwnGate]:  # noqa: ARG002
         """Gates after all daemons and nodes; so a destroy ends them first."""
         return ()
+
+    def before_nodesets(self, config: StackConfig) -> Before | None:  # noqa: ARG002
+        """Gates before all NodeSets, which need what they set; None where it has no component there."""
+        return None
 
     def environments(self, config: StackConfig) -> Iterable[tuple[str, Mapping[str, str]]]:  # noqa: ARG002
         """Environments of jobs that its settings give, by these settings."""

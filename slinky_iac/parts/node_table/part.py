@@ -1,4 +1,4 @@
-"""The node table as a part. components/node_table.py registers the gate that labels Kubernetes nodes."""
+"""The node table as a part."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.rules import RULES
-from slinky_iac.parts.node_table.table import applied
+from slinky_iac.parts.node_table.table import applied, kubernetes_rows
 from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
-from slinky_iac.parts.part import OnMachines, OutsideFile, Part
+from slinky_iac.parts.part import Before, OnMachines, OutsideFile, OwnGate, Part
 
 if TYPE_CHECKING:
     from slinky_iac.preflight.check import Expect
@@ -19,12 +19,20 @@ class NodeTable(Part):
     """NodeSets, hosts and slurm.conf have what the table says of them by the configuration itself."""
 
     name = "node_table"
+    component = "NodeTable"
     rules = RULES
     providers = {"NodeLabels": "slinky_iac.parts.node_table.gates.NodeTableProvider"}
 
     def applied(self, config: StackConfig) -> StackConfig:
         """Its rows on NodeSets and hosts, and topology.yaml."""
         return applied(config)
+
+    def before_nodesets(self, config: StackConfig) -> Before | None:
+        """Rows that mean Kubernetes nodes: pods of NodeSets are selected by their labels."""
+        if not config.nodes.table:
+            return None
+        rows = kubernetes_rows(config.nodes)
+        return Before("nodes", (OwnGate("NodeLabels", "labels", {"rows": rows}, "nodes"),) if rows else ())
 
     def outputs(self, config: StackConfig) -> Iterator[tuple[str, str]]:
         """topology.yaml for the admin of an outside slurmctld."""
