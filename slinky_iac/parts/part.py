@@ -173,6 +173,9 @@ class Part:
     looks_by: ClassVar[str] = ""
     """The setting of objects that look at the :data:`Document`."""
 
+    conf_read: ClassVar[tuple[str, ...]] = ()
+    """Parameters of a running slurm.conf by which :meth:`pods_lack` judges."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
@@ -281,6 +284,11 @@ class Part:
     def service_monitor(self, config: StackConfig) -> Spec | None:  # noqa: ARG002
         """``metrics.serviceMonitor`` of a Controller in Kubernetes, where it has a say in that."""
         return None
+
+    def pods_lack(self, running: Mapping[str, str], config: StackConfig | None) -> Iterable[str]:  # noqa: ARG002
+        """What pods would lack in a cluster that runs with these parameters, for `slinky init`; ``config``: None where the
+        settings aren't whole yet."""
+        return ()
 
     def rights(self, config: StackConfig, use: Use) -> Iterable[Right]:  # noqa: ARG002
         """What an account of this use may do beyond making, changing and removing its objects."""

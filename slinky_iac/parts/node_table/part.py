@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.rules import RULES
 from slinky_iac.parts.node_table.table import applied, kubernetes_rows
-from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
+from slinky_iac.parts.node_table.topology import FILE, PLUGIN, entries, outside_text, pods_without_place
 from slinky_iac.parts.part import Before, OnMachines, OutsideFile, OwnGate, Part
+from slinky_iac.specs.rights import CORE, Right, Use
 
 if TYPE_CHECKING:
     from slinky_iac.preflight.check import Expect
@@ -21,6 +22,7 @@ class NodeTable(Part):
     name = "node_table"
     component = "NodeTable"
     rules = RULES
+    conf_read = (PLUGIN,)
     providers = {"NodeLabels": "slinky_iac.parts.node_table.gates.NodeTableProvider"}
 
     def applied(self, config: StackConfig) -> StackConfig:
@@ -42,6 +44,18 @@ class NodeTable(Part):
         """The same for its host."""
         if text := outside_text(config):
             yield OutsideFile(FILE, text, "check_topology", entries(config))
+
+    def pods_lack(self, running: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
+        """A place in the topology of the cluster that they join."""
+        yield from pods_without_place(running, config)
+
+    def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
+        """To see and label the Kubernetes nodes of its rows."""
+        if use in (Use.PREFLIGHT, Use.STATUS) or not any(row.on_kubernetes for row in config.nodes.table):
+            return
+        yield Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are")
+        if use is Use.APPLY:
+            yield Right(CORE, "nodes", ("patch",), "labels and annotations of the node table", config.nodes.named)
 
     def last_checks(self) -> tuple[Expect, ...]:
         from slinky_iac.parts.node_table.checks import EXPECTED  # noqa: PLC0415 - a program asks for no rows
