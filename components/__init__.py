@@ -15,8 +15,8 @@ from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
-from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
+from .part_gates import PartGates, PartGatesArgs
 from .part_objects import PartObjects, PartObjectsArgs
 from .rest_api import RestApi, RestApiArgs
 
@@ -41,10 +41,10 @@ __all__ = [
     "NetworkPoliciesArgs",
     "NodeSet",
     "NodeSetArgs",
-    "NodeTable",
-    "NodeTableArgs",
     "Operator",
     "OperatorArgs",
+    "PartGates",
+    "PartGatesArgs",
     "PartObjects",
     "PartObjectsArgs",
     "RestApi",

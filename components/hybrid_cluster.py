@@ -46,9 +46,9 @@ from .joining import Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
-from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .own_gates import own_gate
+from .part_gates import PartGates, PartGatesArgs
 from .part_objects import PartObjects, PartObjectsArgs
 from .resources import HIDDEN, child, custom_resource, namespace, register_object
 from .rest_api import RestApi, RestApiArgs
@@ -196,12 +196,9 @@ class HybridCluster(Joinable):
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
         document = partial(watched, config, prints, keys.since, settings.keys.public, args.numbers)
         self._parts(name, config, first, document=document)
-        table = None
-        if config.nodes.table:
-            rows = NodeTableArgs(cluster=config, settings=config.nodes)
-            table = NodeTable(f"{name}-nodes", rows, self._child(identity))
+        labels = self._before_nodesets(name, config, identity)
         Removals(f"{name}-removals", self._late_props(removal_props, "stands"), child(self, identity))
-        workers = self._workers(name, config, controller, (*first, controller, restapi, table))
+        workers = self._workers(name, config, controller, (*first, controller, restapi, *labels))
         self._gates(name, config, read, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
         for each in behind(config, "slurmrestd"):
@@ -266,6 +263,15 @@ class HybridCluster(Joinable):
             )
             for part in parts_of(config)
             if part.is_first == first and any(True for _ in part.objects(config, str))
+        ]
+
+    def _before_nodesets(self, name: str, config: StackConfig, identity: ClusterIdentity) -> list[pulumi.Resource]:
+        """The parts' own gates that NodeSets need."""
+        found = ((part.name, part.before_nodesets(config)) for part in parts_of(config))
+        return [
+            PartGates(f"{name}-{before.logical}", PartGatesArgs(config=config, part=part), self._child(identity))
+            for part, before in found
+            if before is not None
         ]
 
     def _users(

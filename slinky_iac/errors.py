@@ -135,10 +135,6 @@ class KubeForbidden(KubeError):
     """The API server refuses this user the call (401 or 403)."""
 
 
-class NodeTableError(SlinkyError):
-    """The node table can't be written as it is: two values for one node, or a value of another manager's."""
-
-
 class JobError(SlinkyError):
     """A job of the stack failed, or could not be submitted or followed. The message says what became of it."""
 

@@ -34,14 +34,6 @@ US: Final = "slinky-iac"
 HELM_RECORD: Final = {"owner": "helm"}
 LET_GO: Final = {"owner": US}
 """Label of Helm's records of a release that a stack has taken over: Helm finds them no longer."""
-_APPLIERS: Final[Mapping[str, tuple[str, str, str]]] = {
-    field_managers.ARGO: ("Argo CD", "Delete its Application without the objects", "argo"),
-    field_managers.KUSTOMIZE: ("Flux (Kustomization)", "Suspend it in Git", "flux"),
-    field_managers.RESOURCE_SET: ("Flux (ResourceSet)", "Suspend it in Git", "flux"),
-    field_managers.HELM_CONTROLLER: ("Flux (HelmRelease)", "Suspend it in Git", "flux"),
-}
-"""By the beginning of a field manager, programs that write what they have rendered: their names, how they end, and what
-``adopt --stopped`` calls them."""
 Question = Callable[["KubeClient"], str | None]
 """Asks about one object; None where nothing is in the way, else what stops the update."""
 
@@ -202,9 +194,10 @@ def _claimant(there: ClaimedMeta) -> str | None:
     the stack has its own: what is set later is seen by ``drift``. A number alone stops a gate, where it isn't left to
     others."""
     setters = there.of_spec
-    if (known := next((each for each in sorted(setters) if each.startswith(tuple(_APPLIERS))), None)) is not None:
-        return known
-    if any(each.startswith(field_managers.PULUMI) for each in setters):
+    known = {each: found for each in sorted(setters) if (found := field_managers.applier(each)) is not None}
+    if (other := next((each for each, found in known.items() if found is not field_managers.PULUMI), None)) is not None:
+        return other
+    if known:
         return None
     return min(field_managers.unknown(setters - there.of_number), default=None)
 
@@ -222,8 +215,9 @@ def adopted_lost(called: str, space: str, uid: str) -> str:
 def adopted_claimed(called: str, space: str, manager: str) -> str:
     """The refusal while claims of another program stand: the API server would refuse what the stack writes to these
     fields."""
+    known = field_managers.applier(manager)
     other = (name_of(one_line(manager)), "Stop it, or let it forget the release", "other")
-    who, ends, key = next((each for begins, each in _APPLIERS.items() if manager.startswith(begins)), other)
+    who, ends, key = other if known is None else (known.name, known.stop, known.key)
     return (
         f"{who} claims fields of {called} in namespace {space}, which this stack takes over. Nothing was changed. {ends}"
         f" (`slinky docs chart 'A cluster that runs'`), then run `slinky adopt --stopped {key} --let-go Pulumi.<stack>.yaml`"

@@ -12,13 +12,6 @@ from slinky_iac.config.shown import place
 GENERAL: Final[Mapping[str, str]] = {
     "adopted-fields": "Objects of a Helm release that the stack took over keep fields as they were, so that no pod restarts"
     " ([chart.md](chart.md)). Settings of these fields have no effect. The finding goes with the last line of `keep`.",
-    "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
-    " slurm.conf must have its units before slurmctld reads the hosts' lines, or it refuses its whole file. With"
-    " `nodes.topologies`, `pulumi stack output outsideTopology` prints it ([node-table.md](node-table.md)).",
-    "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"
-    " Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
-    "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node only"
-    " ([node-table.md](node-table.md#topology)).",
     "beyond-the-pod": "slurmd's line gives its node more CPUs or memory than the pod has, so jobs get what isn't there."
     " Leave it out, or raise `resources`. Acknowledge it if CPUs are meant to be shared.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
@@ -24,7 +24,8 @@ from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
 
-if TYPE_CHECKING:  # a program asks for no rows
+if TYPE_CHECKING:  # a program asks for no rows, and compares nothing
+    from slinky_iac.kube.machines import Machine
     from slinky_iac.preflight.check import Expect
 
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
@@ -90,13 +91,24 @@ class OwnGate:
     """A gate that a part asks for: a resource whose provider is this program's."""
 
     kind: str
-    """Its class in components/own_gates.py."""
-    name: str
-    """Its name in the stack's output, which is called like the part."""
+    """What its resource's type ends with; its provider is among :attr:`Part.providers`."""
     logical: str
-    """Its resource's name, below that of the cluster."""
+    """Its resource's name, below that of its parent."""
     props: Mapping[str, Any]
     """Its properties, besides those of all gates of a stack."""
+    made: str
+    """The property that its provider fills in: what came of it."""
+    name: str = ""
+    """Its name in the stack's output, which is called like the part, where there is one."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """Gates that stand before all NodeSets, as children of the part's component."""
+
+    logical: str
+    """The component's name, below that of the cluster."""
+    gates: tuple[OwnGate, ...]
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,16 @@ class Guard:
     metric: str
     about_metric: str
     """The metric's help: when it is 1."""
+
+
+class OnMachines(Protocol):
+    """What a resource of a part has set on Kubernetes nodes."""
+
+    def differences(self, live: Mapping[str, Machine]) -> Iterable[tuple[str, str]]:
+        """Node and text of each difference to the nodes as they are."""
+
+    def place_of(self, machine: str) -> str:
+        """The place in Slurm's topology that it gives a node, and so the node's pods; empty for none."""
 
 
 class Part:
@@ -155,6 +177,9 @@ class Part:
 
     key: ClassVar[Key | None] = None
     """A key of its own, by which clients prove themselves. Its component shows the fingerprint."""
+    conf_read: ClassVar[tuple[str, ...]] = ()
+    """Parameters of a running slurm.conf by which :meth:`pods_lack` judges."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
@@ -192,6 +217,10 @@ class Part:
     def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterable[OwnGate]:  # noqa: ARG002
         """Gates after all daemons and nodes; so a destroy ends them first."""
         return ()
+
+    def before_nodesets(self, config: StackConfig) -> Before | None:  # noqa: ARG002
+        """Gates before all NodeSets, which need what they set; None where it has no component there."""
+        return None
 
     def environments(self, config: StackConfig) -> Iterable[tuple[str, Mapping[str, str]]]:  # noqa: ARG002
         """Environments of jobs that its settings give, by these settings."""
@@ -264,6 +293,11 @@ class Part:
         """``metrics.serviceMonitor`` of a Controller in Kubernetes, where it has a say in that."""
         return None
 
+    def pods_lack(self, running: Mapping[str, str], config: StackConfig | None) -> Iterable[str]:  # noqa: ARG002
+        """What pods would lack in a cluster that runs with these parameters, for `slinky init`; ``config``: None where the
+        settings aren't whole yet."""
+        return ()
+
     def rights(self, config: StackConfig, use: Use) -> Iterable[Right]:  # noqa: ARG002
         """What an account of this use may do beyond making, changing and removing its objects."""
         return ()
@@ -279,6 +313,10 @@ class Part:
     def last_checks(self) -> tuple[Expect, ...]:
         """Further ones, which stand behind those of pods."""
         return ()
+
+    def on_machines(self, made: Mapping[str, Any]) -> OnMachines | None:  # noqa: ARG002
+        """What one of its own resources (:attr:`providers`) has set on Kubernetes nodes, by the resource's outputs."""
+        return None
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002
         """The ServiceAccount of a pod that runs `slinky status`; empty where it makes none."""

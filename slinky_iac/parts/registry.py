@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from slinky_iac import names
@@ -15,7 +15,7 @@ from slinky_iac.parts.jobs.part import Jobs
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
-from slinky_iac.parts.part import Guard, Kinds, OutsideFile, Parameter, Part
+from slinky_iac.parts.part import Guard, Kinds, OnMachines, OutsideFile, Parameter, Part
 from slinky_iac.parts.slurmrestd.part import Slurmrestd
 from slinky_iac.parts.tokens.part import Tokens
 from slinky_iac.specs.objects import Object
@@ -88,6 +88,12 @@ def texts(config: StackConfig) -> dict[str, Mapping[str, str]]:
 
 PROVIDERS: Final[Mapping[str, str]] = {kind: each for part in PARTS for kind, each in part.providers.items()}
 """Classes of the providers of parts' own resources, by the end of these resources' types."""
+
+
+def on_machines(made: Callable[[str], Iterable[Mapping[str, Any]]]) -> tuple[OnMachines, ...]:
+    """What parts have set on Kubernetes nodes. ``made``: outputs of the resources of one type, by the type's end."""
+    found = (part.on_machines(each) for part in PARTS for kind in part.providers for each in made(kind))
+    return tuple(each for each in found if each is not None)
 
 
 def inside_conf(config: ClusterConfig) -> dict[str, str]:

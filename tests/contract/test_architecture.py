@@ -74,7 +74,7 @@ EXTRA = {
     "slinky_iac/engine/provider.py": {"pulumi"},
     "slinky_iac/engine/provider_pickle.py": {"pulumi"},
     "slinky_iac/jobs/gates.py": {"pulumi"},
-    "slinky_iac/node_table/gates.py": {"pulumi"},
+    "slinky_iac/parts/node_table/gates.py": {"pulumi"},
     "slinky_iac/engine/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/plan.py": {"msgspec"},
     "slinky_iac/drain/settings.py": {"msgspec"},
@@ -115,7 +115,7 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base text",
+    "parts": "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates specs.base text",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": (
@@ -129,7 +129,7 @@ _PARTS = {
     "jobs": "cluster drain engine errors names slurmrest text",
     "settings": "",  # types alone
     "external_keys": "cluster engine errors keys kube names text",
-    "node_table": "cluster drain engine errors hostlist kube text",
+    "parts.gates": "cluster drain engine errors hostlist kube names text",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest text",
     "preflight": (
         "causes preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
@@ -191,7 +191,7 @@ _PARTS = {
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "
-        "node_table preflight selection slurmrest specs text"
+        "preflight selection slurmrest specs text"
     ),
     "commands.preflight": (
         "causes blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
@@ -382,8 +382,11 @@ SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
 SETTINGS = {"place", "settings", "signing"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
-BESIDE_GATES = {"demand", "keda", "pause", "pause_steps", "writer"}
-"""Modules of a part that run beside a NodeSet's gate, in a process without configuration."""
+OF_GATES = {
+    **dict.fromkeys(("demand", "keda", "pause", "pause_steps", "writer", "writers"), "parts.writers"),
+    **dict.fromkeys(("gates", "labels", "plan", "run"), "parts.gates"),
+}
+"""Modules of a part that run in a process without configuration: beside a NodeSet's gate, and gates of its own."""
 GATES = {"conf_gates", "gates", "preview", "scale"}
 """Modules of drain/ that ask these; the rest of it is below them."""
 
@@ -408,9 +411,8 @@ def part(module: str) -> str:
         return floor if names[2:3] and names[2] in modules else others
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
         own = names[2:3] if names[2:3] in (["registry"], ["part"], ["writers"]) else names[3:4]
-        if own and own[0] in BESIDE_GATES | {"writers"}:
-            return "parts.writers"
-        return "parts" if own and own[0] not in SETTINGS else "parts.settings"
+        kind = own[0] if own else "settings"
+        return OF_GATES.get(kind, "parts.settings" if kind in SETTINGS else "parts")
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
 

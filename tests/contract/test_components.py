@@ -30,8 +30,8 @@ TOKENS = {
     "MungeClients": "slinky:slurm:MungeClients",
     "NetworkPolicies": "slinky:slurm:NetworkPolicies",
     "NodeSet": "slinky:slurm:NodeSet",
-    "NodeTable": "slinky:slurm:NodeTable",
     "Operator": "slinky:slurm:Operator",
+    "PartGates": "slinky:slurm:NodeTable",
     "PartObjects": "slinky:slurm:Fence",
     "RestApi": "slinky:slurm:RestApi",
 }

@@ -107,7 +107,7 @@ PROVIDERS = {
         | {"nonce"},  # run, digest, last and result are its own
     ),
     "pulumi-python:dynamic/slurm:NodeLabels": (
-        "slinky_iac.node_table.gates",
+        "slinky_iac.parts.node_table.gates",
         "NodeTableProvider",
         REACH | {"schema", "stack", "rows", "urn"},  # nodes is its own
     ),

@@ -15,13 +15,13 @@ PROGRAM = """
     from pathlib import Path
     sys.path.insert(0, {root!r})
     import pulumi
-    from components.node_table import NodeTable, NodeTableArgs
+    from components import PartGates, PartGatesArgs
     from slinky_iac.config.reading.load import load
 
     kube = {kubeconfig!r}
     stack = {{"cluster": {{"name": "c"}}, "nodes": {nodes!r}, "kubernetes": {{"kubeconfig": kube}}}}
     config = load(stack)
-    NodeTable("nodes", NodeTableArgs(cluster=config, settings=config.nodes))
+    PartGates("nodes", PartGatesArgs(config=config, part="node_table"))
 """
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac.commands.adopt.model import Live, Release, release_of
-from slinky_iac.commands.adopt.writers import PULUMI
 from slinky_iac.config.adopted import KINDS
 from slinky_iac.errors import KubeNotFound, ProjectError
+from slinky_iac.field_managers import PULUMI
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, PartlyListed, Wire, WrittenMeta
@@ -58,7 +58,7 @@ def release(kube: KubeClient, space: str, name: str, values: Mapping[str, Any] |
             f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
         )
     data = kube.secret_data(space, newest.name)
-    known = frozenset[str]() if held else frozenset({PULUMI})
+    known = frozenset[str]() if held else frozenset({PULUMI.key})
     return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, stopped=known)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from slinky_iac import field_managers
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.writers import ARGO, OTHER, WRITERS
+from slinky_iac.commands.adopt.writers import OTHER
 from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.paths import value_at
 from slinky_iac.errors import KubeConflict, KubeNotFound, ProjectError
@@ -43,7 +43,7 @@ def let_go(
     kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None], stopped: Collection[str] = ()
 ) -> None:
     """Let Helm go of ``adopted``; ``space``: the namespace of its objects; ``stopped``: the other writers (keys of
-    :data:`slinky_iac.commands.adopt.writers.WRITERS`) whose claims go, since they write no longer. What an earlier run has
+    :data:`slinky_iac.field_managers.APPLIERS`) whose claims go, since they write no longer. What an earlier run has
     done is left as it is.
 
     Raises :class:`ProjectError` before the first write where an object is another one, and
@@ -88,7 +88,7 @@ def _claims(
         raise ProjectError(adopted_lost(called, space, "")) from None
     if meta.uid != adopted.objects[called].uid:
         raise ProjectError(adopted_lost(called, space, meta.uid))
-    others = {writer.manager: writer.key == ARGO for writer in WRITERS if writer.key in stopped}
+    others = {each.manager: each is field_managers.ARGO for each in field_managers.APPLIERS if each.key in stopped}
     strange = field_managers.unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
     reduced = tuple(manager for manager, marked in others.items() if marked)
     gone = tuple(manager for manager, marked in others.items() if not marked)
@@ -114,7 +114,7 @@ def _left(
     """What stays of a manager's claim: of Helm's, the ``reduced`` and the ``strange`` ones their own annotations, of a
     person's and those that are ``gone`` nothing. Of a ``strange`` one the whole name counts, of the others its beginning."""
     manager = str(claim.get("manager", ""))
-    of_helm = field_managers.is_helm(manager) or manager.startswith(field_managers.HELM_CONTROLLER)
+    of_helm = field_managers.is_helm(manager) or manager.startswith(field_managers.HELM_CONTROLLER.manager)
     if of_helm or manager in strange or manager.startswith(reduced):
         found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
         marks = {key: value for key, value in found.items() if key.startswith(_MARKS)} if isinstance(found, dict) else {}

@@ -49,7 +49,7 @@ class Release:
     record: str | None = None
     """Name of its Secret. None where Helm has none: Argo CD renders a chart, and applies what comes out."""
     stopped: frozenset[str] = frozenset()
-    """Writers (keys of :data:`slinky_iac.commands.adopt.writers.WRITERS`) that write its objects no longer. A Pulumi program
+    """Writers (keys of :data:`slinky_iac.field_managers.APPLIERS`) that write its objects no longer. A Pulumi program
     is the stack itself where Helm has let the release go: that needs that none writes, and no stack updates before."""
     values: Mapping[str, Any] = field(repr=False)
     """What the user gave, without the chart's defaults."""

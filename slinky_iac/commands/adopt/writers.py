@@ -3,59 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import field_managers
 from slinky_iac.commands.adopt.model import Live
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.field_managers import APPLIERS, Applier
 from slinky_iac.names import nodeset_resource
 from slinky_iac.text import one_line
 
-PULUMI: Final = "pulumi"
-ARGO: Final = "argo"
 OTHER: Final = "other"
 """What ``--stopped`` calls a program that nothing here knows."""
 
 
-@dataclass(frozen=True)
-class Writer:
-    """A program that writes objects of a release."""
-
-    key: str
-    """What ``--stopped`` calls it."""
-    name: str
-    manager: str
-    """How the names of its field managers begin. What follows of pulumi-kubernetes' is random, and differs by object."""
-    mark: str = ""
-    """How a label or annotation of it begins."""
-    ends: str = ""
-    """When it writes no longer."""
-
-
-WRITERS: Final = (
-    Writer(ARGO, "Argo CD", field_managers.ARGO, "argocd.argoproj.io/", "its Application is deleted without its objects"),
-    Writer(
-        "flux", "Flux (Kustomization)", field_managers.KUSTOMIZE, "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"
-    ),
-    Writer(
-        "flux",
-        "Flux (ResourceSet)",
-        field_managers.RESOURCE_SET,
-        "resourceset.fluxcd.controlplane.io/",
-        "it is suspended in Git",
-    ),
-    Writer(
-        "flux", "Flux (HelmRelease)", field_managers.HELM_CONTROLLER, "helm.toolkit.fluxcd.io/", "it is suspended in Git"
-    ),
-    Writer(PULUMI, "another Pulumi program", field_managers.PULUMI, "", "it was a stack of this cluster, and is gone"),
-)
-"""Their marks and claims on fields stay when they have stopped, so a person says that they have."""
-
-
 ENDS: Final[Mapping[str, str]] = {
-    **{each.key: each.ends for each in WRITERS},
+    **{each.key: each.ends for each in APPLIERS},
     OTHER: "nothing runs it for this cluster any more",
 }
 """By the words of ``--stopped``, when the program writes no longer."""
@@ -67,10 +30,10 @@ def writers(config: StackConfig, living: Sequence[Live], stopped: Collection[str
 
 
 def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
-    found: dict[Writer, list[str]] = {}
+    found: dict[Applier, list[str]] = {}
     for each in living:
         marks = [*each.labels, *each.annotations]
-        for writer in WRITERS:
+        for writer in APPLIERS:
             marked = bool(writer.mark) and any(mark.startswith(writer.mark) for mark in marks)
             if writer.key not in stopped and (marked or any(name.startswith(writer.manager) for name in each.managers)):
                 found.setdefault(writer, []).append(f"{each.kind} {each.name}")

@@ -19,7 +19,7 @@ from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.cluster.spec_drift import Desired, faults
 from slinky_iac.commands import output
 from slinky_iac.commands.drift.compare import Expected, Finding, PublicFile, Seen, drift
-from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
+from slinky_iac.commands.drift.places import place_of_nodeset, places_of_hosts
 from slinky_iac.commands.output import waiting_line
 from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
@@ -27,12 +27,11 @@ from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outs
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.keys.catalogue import PUBLIC_FILES
 from slinky_iac.kube.machines import machines
-from slinky_iac.parts.registry import GUARDS
+from slinky_iac.parts.registry import GUARDS, on_machines
 from slinky_iac.preflight.check_resources import promised
 from slinky_iac.specs.slurm_conf import REQUIRED
 from slinky_iac.text import plain
 
-NODE_LABELS: Final = pulumi_state.dynamic("NodeLabels")
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
 _PARAMETER: Final = re.compile(r"^(\w+)=(.*)$", re.MULTILINE)
 _IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
@@ -54,7 +53,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         if wanted.required:
             with suppress(SlurmrestVersionError):  # before Slurm 26.05 slurmrestd can't tell
                 seen = replace(seen, conf=session.slurm.running_conf().slurm_conf)
-        if wanted.labelled.nodes:
+        if wanted.on_machines:
             seen = replace(seen, machines=machines(session.kube))
         if wanted.public is not None:
             with suppress(KubeNotFound):
@@ -85,7 +84,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         partitions=tuple(sorted({*_PARTITION.findall(lines), *own})),
         required={key: value for key, value in _PARAMETER.findall(stack.outside_conf) if key in required},
         promised={name: promised(spec) for name, spec in specs.items()},
-        labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
+        on_machines=on_machines(lambda kind: [each.made for each in state.all(pulumi_state.dynamic(kind))]),
         public=PublicFile(stack.namespace, stack.public_name, stack.public) if stack.public else None,
     )
 

@@ -10,17 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
-from slinky_iac.commands.drift.labels import Labelled, misplaced, place_on_machine
-from slinky_iac.commands.drift.labels import differences as label_differences
+from slinky_iac.commands.drift.places import misplaced
 from slinky_iac.drain.tags import Tag
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
 from slinky_iac.kube.selection import selection_of
+from slinky_iac.parts.part import OnMachines
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.preflight.check_resources import Promised, differences
 from slinky_iac.selection import Selection
@@ -57,8 +58,8 @@ class Expected:
     """Parameters of an external slurm.conf, as the last update wrote them out."""
     promised: Mapping[str, Promised] = field(default_factory=dict)
     """What each NodeSet's spec gives its pods."""
-    labelled: Labelled = field(default_factory=Labelled)
-    """What the node table has set on Kubernetes nodes."""
+    on_machines: tuple[OnMachines, ...] = ()
+    """What parts have set on Kubernetes nodes."""
     selections: Mapping[str, Selection] = field(default_factory=dict)
     """Which Kubernetes nodes fit each NodeSet in DaemonSet mode."""
 
@@ -95,7 +96,7 @@ class Seen:
     """slurm.conf as slurmctld runs with it; None where that isn't known (before Slurm 26.05), or wasn't asked."""
 
     machines: Mapping[str, Machine] = field(default_factory=dict)
-    """Kubernetes nodes, where the stack has labels on some."""
+    """Kubernetes nodes, where a part has set something on some."""
 
     @cached_property
     def pods(self) -> dict[str, Pod]:
@@ -251,7 +252,8 @@ def _places(expected: Expected, seen: Seen) -> Found:
     wanted = [(seen.nodes[host], place, False) for host, place in expected.host_places.items() if host in seen.nodes]
     for name in seen.workers:
         for record, pod in _registered(seen, name):
-            by_machine = place_on_machine(expected.labelled.nodes, pod.spec.node_name)
+            places = (each.place_of(pod.spec.node_name) for each in expected.on_machines)
+            by_machine = next(filter(None, places), "")
             wanted.append((record, by_machine or expected.nodeset_places.get(name, ""), not by_machine))
     for record, place, by_nodeset in wanted:
         if text := misplaced(record, place, by_nodeset=by_nodeset):
@@ -331,6 +333,6 @@ CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
     "version": _versions,
     **{name: partial(_guard, name) for name in GUARDS},
     "public-set": _public,
-    "node-label": lambda expected, seen: label_differences(expected.labelled, seen.machines),
+    "node-label": lambda expected, seen: chain.from_iterable(e.differences(seen.machines) for e in expected.on_machines),
     "node-topology": _places,
 }

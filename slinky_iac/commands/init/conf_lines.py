@@ -19,6 +19,7 @@ from slinky_iac.config.slurm.refusals import NAMESPACE
 from slinky_iac.config.slurm.words import beyond
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import SLURMD_PORT
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.slurm_conf import REQUIRED, Compared, required
 
 _IGNORE_SYSTEMD: Final = "IgnoreSystemd"
@@ -27,8 +28,6 @@ _TAKEN: Final = re.compile(r"ClusterName|AuthAltParameters|AccountingStorage.*")
 """Parameters whose values the stack takes from the cluster, or that have a note of their own."""
 _SCRIPT: Final = re.compile(r"(?:Prolog|Epilog)(?:\[\d+\])?|TaskProlog|TaskEpilog")
 """Programs that run on nodes; 25.11 and newer number those that may be there more than once."""
-_TOPOLOGY: Final = "TopologyPlugin"
-_FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
 _PORT: Final = "SlurmdPort"
 _HEALTH: Final = ("HealthCheckProgram", "HealthCheckInterval")
 _PORTS: Final = "SlurmctldPort"
@@ -36,7 +35,8 @@ _BASE_PATHS: Final = {"tmpfs": "AutoBasePath=true in job_container.conf", "linux
 """What lets slurmd make the folder where these are (``namespace_p_restore``), by plugin."""
 _DOWN: Final = re.compile(r"Slurmctld\((primary|backup[0-9]*)\) at ([A-Za-z0-9_.-]+) is DOWN")
 """What `scontrol show config` ends with, one line a slurmctld (``_print_ping`` of scontrol.c)."""
-_READ: Final = frozenset({_TOPOLOGY, _PORT, *_HEALTH, *NAMESPACE, _PORTS, *power.PARAMETERS})
+_OF_PARTS: Final = frozenset(key for part in PARTS for key in part.conf_read)
+_READ: Final = frozenset({_PORT, *_HEALTH, *NAMESPACE, _PORTS, *power.PARAMETERS}) | _OF_PARTS
 _NOT_SENT: Final = re.compile(r"[/*?\[]")
 """In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
 
@@ -115,13 +115,8 @@ def _of_pods(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str
             " Each run would be an error in slurmd's log, and no pod is checked: put it into an image of your own, or a"
             " volume of the NodeSets"
         )
-    topology = now.get(_TOPOLOGY, "")
-    if topology not in _FLAT and (config is None or not config.nodes.topologies):
-        yield (
-            f"TopologyPlugin is {name_of(topology)}, and pods have no place in it: jobs of several nodes may never"
-            " start on them. Give them places with nodes.topologies (`slinky docs node-table Topology`), or keep their jobs"
-            " apart"
-        )
+    for part in PARTS:
+        yield from part.pods_lack(now, config)
 
 
 def _private(now: Mapping[str, str]) -> Iterator[str]:

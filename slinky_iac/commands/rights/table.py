@@ -51,8 +51,6 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
     if use is Use.STATUS:
         return (*_status(config), *of_parts)
     rows = [*_asking(config, use), *of_parts]
-    if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
-        rows.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is not Use.PREFLIGHT and any(nodeset.pod.host_network for nodeset in config.nodesets.values()):
         rows.append(Right(CORE, "nodes", ("list",), "whether a new pod on the host network takes a Slurm node over"))
     if use is not Use.PREFLIGHT and any(nodeset.on_each_node for nodeset in config.nodesets.values()):
@@ -71,9 +69,6 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 for space in sorted({client.namespace for client in config.clients.values()}):
                     rows.append(Right(CORE, "pods", ("get", "list", "patch"), why, (), space, seldom=True))
                     rows.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
-        if any(row.on_kubernetes for row in config.nodes.table):
-            why = "labels and annotations of the node table"
-            rows.append(Right(CORE, "nodes", ("patch",), why, config.nodes.named))
         rows += [*_making(config), *_clients(config), *_hubs(config)]
         rows += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:

@@ -31,9 +31,10 @@ class Jobs(Part):
     def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterator[OwnGate]:
         """One a job, and one a short job."""
         for name, job in config.jobs.items():
-            yield OwnGate("SlurmJob", name, f"job-{name}", job_props(config, name, job, texts[name]))
+            yield OwnGate("SlurmJob", f"job-{name}", job_props(config, name, job, texts[name]), "result", name)
         for name, job in smoke_jobs(config).items():
-            yield OwnGate("SlurmJob", name, name, job_props(config, name, job, scripts_of({name: job})[name], row=True))
+            props = job_props(config, name, job, scripts_of({name: job})[name], row=True)
+            yield OwnGate("SlurmJob", name, props, "result", name)
 
     def environments(self, config: StackConfig) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Of jobs."""

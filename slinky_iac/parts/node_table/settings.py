@@ -106,6 +106,15 @@ class NodeRow(Section):
 class Nodes(Section):
     """One table of nodes for Kubernetes and Slurm."""
 
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
+        " slurm.conf must have its units before slurmctld reads the hosts' lines, or it refuses its whole file. With"
+        " `nodes.topologies`, `pulumi stack output outsideTopology` prints it ([node-table.md](node-table.md)).",
+        "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give"
+        " the Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
+        "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node"
+        " only ([node-table.md](node-table.md#topology)).",
+    }
     takes_none: ClassVar[Mapping[str, str]] = {"prefix": IN_NAMES}
 
     prefix: Prefix = "slurm.slinky-iac"

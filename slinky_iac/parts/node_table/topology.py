@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.places import Place, parameter, places_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
@@ -20,6 +21,8 @@ from slinky_iac.hostlist import expand
 from slinky_iac.parts.node_table.settings import BlockTopology, Topology
 
 FILE: Final = "topology.yaml"
+PLUGIN: Final = "TopologyPlugin"
+_FLAT: Final = frozenset({"", "topology/flat", "topology/default"})
 MARK: Final = "# by slinky-iac, from nodes.topologies and the places of nodes"
 """First line of the file; by it a hand-off knows a file of ours from an admin's own."""
 
@@ -101,6 +104,17 @@ def entries(config: StackConfig) -> tuple[str, ...]:
         found += [f"switch: {unit['switch']}" for unit in each.get("tree", {}).get("switches", ())]
         found += [f"block: {unit['block']}" for unit in each.get("block", {}).get("blocks", ())]
     return tuple(found)
+
+
+def pods_without_place(running: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
+    """What jobs of several nodes meet on pods that join a cluster with a topology in its slurm.conf."""
+    plugin = running.get(PLUGIN, "")
+    if plugin not in _FLAT and (config is None or not config.nodes.topologies):
+        yield (
+            f"{PLUGIN} is {name_of(plugin)}, and pods have no place in it: jobs of several nodes may never"
+            " start on them. Give them places with nodes.topologies (`slinky docs node-table Topology`), or keep their jobs"
+            " apart"
+        )
 
 
 def default_of(declared: Mapping[str, Topology]) -> str:

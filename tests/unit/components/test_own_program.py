@@ -21,8 +21,6 @@ from components import (
     LoginSetArgs,
     MungeClients,
     MungeClientsArgs,
-    NodeTable,
-    NodeTableArgs,
     RestApi,
     RestApiArgs,
 )
@@ -37,8 +35,6 @@ from slinky_iac.config.workers import Resources
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.parts.munge.settings import Munge
-from slinky_iac.parts.node_table.settings import NodeRow, Nodes
-from slinky_iac.parts.node_table.table import kubernetes_rows
 from slinky_iac.parts.slurmctld.settings import Controller, ExternalSlurmctld
 from slinky_iac.parts.slurmdbd.settings import Accounting as AccountingSettings
 from slinky_iac.parts.slurmdbd.settings import ExternalSlurmdbd
@@ -94,18 +90,11 @@ def test_keys_slurmdbd_and_slurmrestd_need_their_cluster_alone() -> None:
     assert len(recording.of("kubernetes:core/v1:Secret")) == len(DAEMON_KEYS)
 
 
-def test_clients_and_a_node_table_need_their_cluster_and_their_own_section() -> None:
+def test_a_client_needs_its_cluster_and_its_own_section() -> None:
     cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"), munge=Munge(image="m:1"))
     site = config.Client(namespace="site")
-    table = Nodes(table=(NodeRow(names=("worker-1",), features=("ib",)),))
-
-    def program() -> None:
-        Client("site", ClientArgs(cluster=cluster, name="site", settings=site))
-        NodeTable("nodes", NodeTableArgs(cluster=cluster, settings=table))
-
-    recording = run(program)
+    recording = run(lambda: Client("site", ClientArgs(cluster=cluster, name="site", settings=site)))
     assert recording.one("kubernetes:core/v1:Namespace").inputs["metadata"]["name"] == "site"
-    assert recording.one("pulumi-python:dynamic/slurm:NodeLabels").inputs["rows"] == kubernetes_rows(table)
 
 
 def test_a_munge_cluster_s_clients_need_its_slurmctld_alone() -> None:

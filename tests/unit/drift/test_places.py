@@ -8,8 +8,9 @@ import pytest
 from msgspec import structs
 
 from slinky_iac.commands.drift.compare import drift
-from slinky_iac.commands.drift.labels import Labelled, place_of_nodeset, places_of_hosts
+from slinky_iac.commands.drift.places import place_of_nodeset, places_of_hosts
 from slinky_iac.names import ANNOTATION_TOPOLOGY
+from slinky_iac.parts.node_table.labels import Labelled
 from tests.made.nodes import node
 from tests.made.pods import worker_pod
 from tests.unit.drift.test_compare import EXPECTED, seen, worker
@@ -56,7 +57,7 @@ def test_a_pod_whose_unit_slurmctld_did_not_know_is_told_with_the_way_out():
 
 def test_the_place_of_a_kubernetes_node_is_that_of_its_pods():
     labelled = Labelled("slinky-iac/prod", {"worker-1": {("annotations", ANNOTATION_TOPOLOGY): "t:s3"}})
-    wanted = replace(EXPECTED, labelled=labelled, nodeset_places={"gpu": ""})
+    wanted = replace(EXPECTED, on_machines=(labelled,), nodeset_places={"gpu": ""})
     made = worker_pod("gpu-0")
     pods = (structs.replace(made, spec=structs.replace(made.spec, node_name="worker-1")),)
     assert told(wanted, seen(worker("gpu-0", topology="t:s3"), pods=pods)) == []

@@ -23,6 +23,7 @@ def test_each_folder_is_listed_or_has_a_daemons_places() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_a_part_that_makes_objects_has_a_component(part: Part) -> None:
-    makes = type(part).objects is not Part.objects
+def test_a_part_that_makes_objects_or_gates_before_nodesets_has_a_component(part: Part) -> None:
+    own = type(part)
+    makes = own.objects is not Part.objects or own.before_nodesets is not Part.before_nodesets
     assert bool(part.component) == makes

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from slinky_iac.commands.drift.compare import drift
-from slinky_iac.commands.drift.labels import Labelled, labelled
 from slinky_iac.kube.machines import Machine
+from slinky_iac.parts.node_table.labels import Labelled
+from slinky_iac.parts.part import OnMachines
+from slinky_iac.parts.registry import on_machines
 from tests.made.machines import machine
 from tests.unit.drift.test_compare import EXPECTED, replace, seen
 
@@ -15,15 +19,23 @@ WANTED = Labelled(OURS, {"w-1": {("labels", KEY): "true"}})
 
 def told(*machines: Machine) -> list[tuple[str, str]]:
     live = {each.metadata.name: each for each in machines}
-    found = drift(replace(EXPECTED, labelled=WANTED), seen(machines=live))
+    found = drift(replace(EXPECTED, on_machines=(WANTED,)), seen(machines=live))
     return [(each.subject, each.text) for each in found if each.kind == "node-label"]
 
 
-def test_the_state_says_what_was_set_and_as_whom() -> None:
+def of_state(nodes: dict[str, Any]) -> tuple[OnMachines, ...]:
+    """What drift reads of a state whose table has set these."""
     reach = {"namespace": "slurm", "restapiService": "r", "jwtSecret": "s", "jwtEntry": "e"}
-    nodes = {"w-1": {"labels": {KEY: "true"}, "annotations": {}}}
     props = {"schema": 1.0, "stack": "prod", "rows": [], "urn": "", "nodes": nodes, **reach}
-    assert labelled(props) == WANTED
+    return on_machines(lambda kind: [props] if kind == "NodeLabels" else [])
+
+
+def test_the_state_says_what_was_set_and_as_whom() -> None:
+    assert of_state({"w-1": {"labels": {KEY: "true"}, "annotations": {}}}) == (WANTED,)
+
+
+def test_a_state_without_labels_on_nodes_needs_no_look_at_them() -> None:
+    assert of_state({}) == ()
 
 
 def test_a_label_as_the_table_says_is_no_drift() -> None:

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.errors import NodeTableError
 from slinky_iac.kube.machines import Machine
-from slinky_iac.node_table.plan import Row, absent, conflicts, due, plain, planned, values
+from slinky_iac.parts.node_table.plan import NodeTableError, Row, absent, conflicts, due, plain, planned, values
 from tests.made.machines import machine
 
 KEY = ("labels", "slurm.example.org/ib")

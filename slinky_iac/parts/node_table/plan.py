@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.settings import known_schema, reach_from
-from slinky_iac.errors import NodeTableError
+from slinky_iac.errors import SlinkyError
 from slinky_iac.hostlist import expand
 from slinky_iac.kube.machines import PARTS, Machine
 from slinky_iac.text import some
@@ -24,6 +24,10 @@ Plan = Mapping[str, Values]
 MANAGER: Final = "slinky-iac"
 """Beginning of the field manager; the stack's name follows. The API server keeps what each manager has set apart."""
 NAMED: Final = 5
+
+
+class NodeTableError(SlinkyError):
+    """The node table can't be written as it is: two values for one node, or a value of another manager's."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from slinky_iac.cluster.connection import connected
 from slinky_iac.engine.plugin_process import engine_report
-from slinky_iac.errors import KubeConflict, NodeTableError, SlinkyError
+from slinky_iac.errors import KubeConflict, SlinkyError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import Machine, apply, machines
-from slinky_iac.node_table import plan
-from slinky_iac.node_table.plan import TableSettings, Values
+from slinky_iac.parts.node_table import plan
+from slinky_iac.parts.node_table.plan import NodeTableError, TableSettings, Values
 
 PREVIEW_S: Final = 20.0
 """Seconds that a preview's question may take."""

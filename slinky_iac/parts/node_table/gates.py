@@ -19,8 +19,8 @@ class NodeTableProvider(Gate):
 
     def planned(self, olds: Props, news: Props) -> CheckResult:
         """Add which nodes the rows mean now, and what each gets. A value of another manager fails here, in preview."""
-        from slinky_iac.node_table import run
-        from slinky_iac.node_table.plan import TableSettings
+        from slinky_iac.parts.node_table import run
+        from slinky_iac.parts.node_table.plan import TableSettings
 
         try:
             settings = TableSettings.from_props(news)
@@ -46,8 +46,8 @@ class NodeTableProvider(Gate):
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state, with the values that the nodes have now."""
-        from slinky_iac.node_table import run
-        from slinky_iac.node_table.plan import TableSettings
+        from slinky_iac.parts.node_table import run
+        from slinky_iac.parts.node_table.plan import TableSettings
 
         prepare()
         own = outputs(props)
@@ -55,16 +55,16 @@ class NodeTableProvider(Gate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Take back what this stack has set on any node; no program runs now, so all comes from the state."""
-        from slinky_iac.node_table import run
-        from slinky_iac.node_table.plan import TableSettings
+        from slinky_iac.parts.node_table import run
+        from slinky_iac.parts.node_table.plan import TableSettings
 
         prepare()
         run.take_back(TableSettings.from_props(_props))
 
 
 def _written(props: Props) -> Props:
-    from slinky_iac.node_table import run
-    from slinky_iac.node_table.plan import TableSettings
+    from slinky_iac.parts.node_table import run
+    from slinky_iac.parts.node_table.plan import TableSettings
 
     prepare()
     return {**outputs(props), **run.write(TableSettings.from_props(props))}
