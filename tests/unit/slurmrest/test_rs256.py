@@ -9,7 +9,7 @@ import jwt
 import pytest
 
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlurmrestAuthError
-from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.parts.tokens.rsa import TokenKey
 from slinky_iac.slurmrest.auth import HEADER, SigningKey, SlurmJwtAuth, held
 from tests.made.rows import NOW, node
 from tests.rsa_keys import pem, token_key
