@@ -48,6 +48,7 @@ def test_names_of_secrets_entries_files_and_annotations() -> None:
     assert (TOKENS.file, TOKENS.bundle, SLURM.bundle) == ("token.pem", "jwks.json", "slurm.jwks")
     assert (SLURM.annotation, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
     assert (TOKENS.annotation, SLURM.bundle_path) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
+    assert (TOKENS.document, TOKENS.output) == ("tokenSet", "tokenKeySet")
 
 
 class Kube:

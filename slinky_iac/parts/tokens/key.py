@@ -78,4 +78,4 @@ TOKENS: Final = Key(
 """Of gates and commands. Its readers hold the public set (jwks.json), which the operator mounts under this name
 (common/const.go). The annotation is on the Accounting: the operator gives it to slurmdbd's pod, which so restarts when the
 set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0). No daemon begins with this key, and while an
-immutable Secret is replaced, a gate that starts could sign nothing."""
+immutable Secret is replaced, a gate that starts could sign nothing. test_key_wire_formats.py pins the names."""

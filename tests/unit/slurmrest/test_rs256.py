@@ -130,6 +130,8 @@ class Secrets:
 def test_a_secret_is_read_as_the_settings_say_and_not_as_it_looks() -> None:
     assert held(Secrets(token_pem=pem()), "slurm", "s", "token.pem", "rs256") == [OLD]  # type: ignore[arg-type]
     assert held(Secrets(token_pem=pem()), "slurm", "s", "token.pem", "hs256") == [pem()]  # type: ignore[arg-type]
+    beside = Secrets(token_pem=pem(), token_pem_next=b"n" * 32)
+    assert held(beside, "slurm", "s", "token.pem", "rs256") == [OLD], "slurmctld takes the next key by its set"  # type: ignore[arg-type]
     both = Secrets(jwt=KEY, jwt_next=b"n" * 32)
     assert held(both, "slurm", "s", "jwt", "hs256") == [KEY, b"n" * 32]  # type: ignore[arg-type]
 
