@@ -27,8 +27,8 @@ from slinky_iac import names
 from slinky_iac.engine.plugin_process import engine_lives, engine_report, pause, prepare
 from slinky_iac.engine.provider import is_unknown
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
-from slinky_iac.keys.catalogue import BY_NAME
 from slinky_iac.keys.raw import check
+from slinky_iac.keys.registry import BY_NAME
 from slinky_iac.text import some
 
 if TYPE_CHECKING:

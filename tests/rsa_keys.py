@@ -7,7 +7,7 @@ import functools
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from slinky_iac.keys.rsa import TokenKey, parse
+from slinky_iac.parts.tokens.rsa import TokenKey, parse
 
 
 def private(which: str = "old", bits: int = 2048) -> rsa.RSAPrivateKey:

@@ -15,7 +15,8 @@ from slinky_iac.blueprint import objects
 from slinky_iac.cluster.pulumi_state import SECRET, custom, dynamic
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
+from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.keys.registry import PUBLIC
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import nodeset_spec
@@ -39,10 +40,11 @@ def document(config: StackConfig, name: str, public: object = None) -> Json:
     }
     if not config.auth.makes_daemons:
         return found
-    made = objects.objects(config)
+    base, made = config.cluster.resource_name, objects.objects(config)
+    text = "" if public is None else public
     return found | {
         "keys": [*_keys(config, name)],
-        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": "" if public is None else public},
+        **{field: {"name": key.bundle_at(base).name, "text": text} for field, key in PUBLIC.items()},
         "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
         "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
@@ -58,7 +60,7 @@ def joined(config: ClusterConfig) -> Json:
         **facts(config),
         "namespace": config.cluster.namespace,
         "keys": [*_keys(config)] if daemons else [],
-        "tokenSet": {"name": "", "text": ""},
+        **{field: {"name": "", "text": ""} for field in PUBLIC},
         "daemons": [[custom(kind), objects.logical(config, kind, base)] for kind in _IN_ORDER[:3]] if daemons else [],
         "images": [],
         "outsideConf": "",

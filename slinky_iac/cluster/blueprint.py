@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import Resource, State, as_written, dynamic
 from slinky_iac.cluster.spec_drift import Desired
 from slinky_iac.errors import StateError
+from slinky_iac.keys.registry import PUBLIC
 
 Named = tuple[str, str]
 """Type token and logical name of a resource."""
@@ -50,7 +51,7 @@ class Blueprint:
     """Props that say how Kubernetes and slurmrestd are reached; none where the stack makes no daemons."""
     keys: tuple[KeyRow, ...] = ()
     public: str = ""
-    """The public half of keys that sign tokens, and the ConfigMap with it."""
+    """The file of public keys, and the ConfigMap with it."""
     public_name: str = ""
     daemons: tuple[Named, ...] = ()
     """Custom resources whose pods read keys, those that all others depend on first."""
@@ -96,6 +97,7 @@ def blueprint(state: State) -> Blueprint:
     images = sorted({str(image) for each in found for image in each["images"]})
     if "cluster" not in first:
         return Blueprint(nodesets=nodesets, images=tuple(images))
+    public = next(first[field] for field in PUBLIC)
     return Blueprint(
         cluster=str(first["cluster"]),
         namespace=str(first["namespace"]),
@@ -105,8 +107,8 @@ def blueprint(state: State) -> Blueprint:
         slurmdbd=str(first["slurmdbd"]),
         reach={str(key): str(value) for key, value in first["reach"].items()},
         keys=tuple(_key(each) for each in first["keys"]),
-        public=str(first["tokenSet"]["text"]),
-        public_name=str(first["tokenSet"]["name"]),
+        public=str(public["text"]),
+        public_name=str(public["name"]),
         daemons=_named(first["daemons"]),
         images=tuple(images),
         outside_conf=str(first["outsideConf"]),

@@ -19,7 +19,7 @@ class Reach:
     """Secret with the key that signs tokens, and its entry."""
     jwt_entry: str
     algorithm: str = JWT.algorithm
-    """How that key signs: one of :data:`slinky_iac.keys.catalogue.SIGNING`."""
+    """How that key signs: one of :data:`slinky_iac.keys.registry.SIGNING`."""
     kubeconfig: str | None = None
     context: str | None = None
     url: str | None = None

@@ -34,7 +34,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import REACH, REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import SIGNING
+from slinky_iac.keys.registry import SIGNING
 from slinky_iac.parts.registry import PROVIDERS
 from slinky_iac.text import plain
 

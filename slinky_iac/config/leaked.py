@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from slinky_iac.config.stack import KEYS, SSSD_CONF
+from slinky_iac.keys.catalogue import DAEMON_KEYS
 
 
 def given_again(name: str) -> str:
     """How a secret of this name is given again. A key that daemons run with stays the same key: with another one they would
     no longer know each other. A password can be changed at once."""
     for key in KEYS:
-        if key.config == name and not key.is_pair:
+        if key.config == name and (key.leaked or key in DAEMON_KEYS):
             return key.leaked or (
                 f"Daemons that run have this key, so don't make a new one now: import their own file, `slinky keys import"
                 f" {key.name} --file {key.file}`. Once the stack works, replace it: `slinky keys rotate {key.name} --plan`"

@@ -31,7 +31,8 @@ from slinky_iac.config.workers import (
     Partitions,
     SlurmrestdAddress,
 )
-from slinky_iac.keys.catalogue import ROTATING, SECRETS, Key, SecretEntry
+from slinky_iac.keys.catalogue import Key, SecretEntry
+from slinky_iac.keys.registry import ROTATING, SECRETS
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.settings import Munge, MungeAuth

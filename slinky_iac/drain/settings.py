@@ -18,7 +18,8 @@ from msgspec import Meta
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.keys.catalogue import JWT, SIGNING
+from slinky_iac.keys.catalogue import JWT
+from slinky_iac.keys.registry import SIGNING
 from slinky_iac.names import SLURM_USER
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON, Selection

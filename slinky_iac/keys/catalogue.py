@@ -1,5 +1,6 @@
-"""The keys of daemons and of this program's tokens, with all the names that each has: the one home of them. A key is
-addressed by its entry here, never by its place in a sequence. A part can have one of its own (``config/stack.py``, KEYS).
+"""What a key's entry says, and the entries of keys that daemons share, with all the names that each has: the one home of
+them. A key is addressed by its entry, never by its place in a sequence. A part can have one of its own: that of tokens
+(``keys/registry.py`` has all that `keys rotate` replaces), or one of another auth (``config/stack.py``, KEYS).
 
 What stands here is in users' configuration, state, Secrets and hosts: tests/contract/test_key_wire_formats.py pins it.
 """
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from slinky_iac import names
+from slinky_iac.keys.form import RAW, Form
 
 NEXT_SUFFIX: Final = ".next"
 """Behind a JWT entry's name: the entry of the same Secret with the next key, while one is being rotated."""
@@ -55,8 +57,10 @@ class Key:
     """Where a second one shows while this one is being replaced, as `status` says it."""
     algorithm: str = ""
     """How it signs tokens, as gates' props and `keys.tokens` call it; empty for a key that signs none."""
-    is_pair: bool = False
-    """RSA: the stack signs with the private half, and daemons have the public one. Else raw bytes, which both have."""
+    form: Form[Any] = RAW
+    """What its values are."""
+    is_immutable: bool = True
+    """Whether its Secret is: daemons begin with a key and keep it."""
     bundle: str = ""
     """File in which daemons get several keys of this kind at once; empty where there is none."""
     bundled_in: Callable[[str], str] | None = None
@@ -69,6 +73,8 @@ class Key:
     """Field of a Controller and an Accounting that names the object to the operator."""
     output: str = ""
     """Stack output with the file, where that isn't a secret."""
+    document: str = ""
+    """Field with it in what a state says of the stack (``blueprint/document.py``), where it isn't a secret."""
     leaked: str = ""
     """What to do about one that was in plain text, of a key that `keys import` and `keys rotate` don't have."""
     volume: str = ""
@@ -86,12 +92,6 @@ class Key:
     def bundle_path(self) -> str:
         """Where slurmd's pods have :attr:`bundle`."""
         return f"{self.folder}/{self.bundle}"
-
-    @property
-    def is_immutable(self) -> bool:
-        """Whether its Secret is: daemons begin with a key and keep it. Nothing begins with a token key, and while its Secret
-        was replaced a gate that starts could sign nothing."""
-        return not self.is_pair
 
     @property
     def rotation_secrets(self) -> tuple[str, ...]:
@@ -162,49 +162,7 @@ JWT: Final = Key(
     algorithm="hs256",
 )
 """HS256: the operator signs its tokens with it always, gates and commands unless ``keys.tokens`` is rs256."""
-TOKENS: Final = Key(
-    "tokens",
-    "token key",
-    config="tokenKey",
-    file="token.pem",
-    secret=names.ending("-token-key"),
-    readers=TOKEN_CHECKERS,
-    next="tokenKeyNext",
-    previous="tokenKeyPrevious",
-    annotation="slinky-iac/token-keys",
-    logical="token-key",
-    second="the public set has another key",
-    algorithm="rs256",
-    is_pair=True,
-    bundle="jwks.json",
-    bundled_in=names.ending("-token-jwks"),
-    bundle_logical="token-jwks",
-    setting="keys.tokens",
-    reference="jwksKeyRef",
-    output="tokenKeySet",
-)
-"""RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json), which
-the operator mounts under this name (common/const.go). The annotation is on the Accounting: the operator gives it to
-slurmdbd's pod, which so restarts when the set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
 DAEMON_KEYS: Final = (SLURM, JWT)
 """Raw bytes that daemons of a cluster with auth/slurm share; the stack makes them, or others do (`keys.source`)."""
-ROTATING: Final = (SLURM, JWT, TOKENS)
-"""Keys that `keys rotate` replaces."""
-BY_NAME: Final = {key.name: key for key in ROTATING}
-BY_LABEL: Final = {key.label: key for key in ROTATING}
 ROTATION_SECRETS: Final = tuple(name for key in DAEMON_KEYS for name in key.rotation_secrets)
 """Configuration values beside the daemons' keys while one is being rotated."""
-SECRETS: Final = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, TOKENS.config, *TOKENS.rotation_secrets)
-"""All configuration values that hold one of these keys, in their order in a stack's reference."""
-PAIRS: Final = frozenset(name for key in ROTATING if key.is_pair for name in (key.config, *key.rotation_secrets))
-"""Those of them that hold an RSA key."""
-SIGNING: Final = {key.algorithm: key for key in ROTATING if key.algorithm}
-"""Keys that sign tokens, by their algorithms."""
-PUBLIC_FILES: Final = {key.bundle: key.output for key in ROTATING if key.output}
-"""Files of several keys that are no secret, and the stack's outputs with them."""
-BUNDLES: Final = frozenset(key.bundle for key in ROTATING if key.bundle)
-"""Files of several keys."""
-REFERENCES: Final = {key.reference: key for key in ROTATING if key.reference}
-"""Keys by the fields of custom resources that name their bundles' objects."""
-VARIABLES: Final = tuple(key.variable for key in ROTATING if key.variable)
-"""Variables by which daemons find keys."""

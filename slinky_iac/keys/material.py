@@ -1,22 +1,15 @@
-"""The keys that a stack's configuration holds, decrypted, for as long as this process lives; and new ones."""
+"""The keys that a stack's configuration holds, decrypted, for as long as this process lives."""
 
 from __future__ import annotations
 
-import secrets
-import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
 
 from slinky_iac.errors import ConfigError, KeyMaterialError
-from slinky_iac.keys import public, raw
-from slinky_iac.keys.catalogue import PAIRS, PUBLIC_FILES, ROTATING, Key
-
-if TYPE_CHECKING:
-    from slinky_iac.keys.rsa import TokenKey
-
-Read = TypeVar("Read")
-_LETTERS: Final = string.ascii_letters + string.digits
+from slinky_iac.keys import raw
+from slinky_iac.keys.catalogue import Key
+from slinky_iac.keys.form import RAW, Pair
+from slinky_iac.keys.registry import FORMS, PUBLIC_FILES, ROTATING
 
 
 @dataclass(frozen=True)
@@ -24,7 +17,7 @@ class KeyMaterial:
     """Keys by the names of their configuration values; those that are set."""
 
     raw: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    rsa: Mapping[str, TokenKey] = field(default_factory=dict, repr=False)
+    rsa: Mapping[str, Pair] = field(default_factory=dict, repr=False)
     provider: tuple[Mapping[str, str], ...] = ()
     """Public keys of an identity provider, which go into jwks.json too."""
 
@@ -48,12 +41,10 @@ class KeyMaterial:
         return None if found is None else raw.fingerprint(found)
 
     def bundle(self, key: Key) -> bytes | None:
-        """The file in which daemons get all keys of this kind that are set; None where none is. slurm.jwks signs with
-        slurmKey, and takes the next and the previous one; jwks.json has public halves, and the provider's keys."""
-        if key.is_pair:
-            return public.public_set(self.rsa.values(), self.provider) if self.rsa else None
-        own = self.of(key)
-        return None if own is None else raw.several_keys(own, *(self.raw[n] for n in key.rotation_secrets if n in self.raw))
+        """The file in which daemons get all keys of this kind that are set; None where none is."""
+        found = {**self.raw, **self.rsa}
+        others = [found[name] for name in key.rotation_secrets if name in found]
+        return key.form.bundle(found.get(key.config), others, self.provider)
 
     @property
     def bundles(self) -> dict[str, bytes]:
@@ -72,80 +63,19 @@ def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_ne
 
     Raises :class:`ConfigError` with the faults of all that can't be read; it never holds a key.
     """
-    wanted = [name for name in names if name in texts]
+    plain: dict[str, bytes] = {}
+    pairs: dict[str, Pair] = {}
     faults: list[str] = []
-
-    def read(name: str, how: Callable[[str, str], Read]) -> dict[str, Read]:
+    for name in (each for each in names if each in texts):
         try:
-            return {name: how(name, texts[name])}
+            found = FORMS.get(name, RAW).decode(name, texts[name], allow_trailing_newline=allow_trailing_newline)
         except KeyMaterialError as error:
             faults.append(str(error))
-            return {}
-
-    def as_raw(name: str, text: str) -> bytes:
-        return raw.decode(name, text, allow_trailing_newline=allow_trailing_newline)
-
-    def as_rsa(name: str, text: str) -> TokenKey:
-        # Every program reads its configuration, and few have RSA keys: these cost a tenth of a second to import.
-        from slinky_iac.keys.rsa import decode  # noqa: PLC0415
-
-        return decode(name, text)
-
-    plain: dict[str, bytes] = {}
-    rsa: dict[str, TokenKey] = {}
-    for name in wanted:
-        if name in PAIRS:
-            rsa |= read(name, as_rsa)
         else:
-            plain |= read(name, as_raw)
+            if isinstance(found, Pair):
+                pairs[name] = found
+            else:
+                plain[name] = found
     if faults:
         raise ConfigError(tuple(faults))
-    return KeyMaterial(plain, rsa)
-
-
-def generate(key: Key) -> bytes:
-    """A new key: a PEM for RSA, else letters and digits, without a line break, so that no editor or shell can change it
-    unseen."""
-    if key.is_pair:
-        from slinky_iac.keys.rsa import generate as generate_rsa  # noqa: PLC0415
-
-        return generate_rsa()
-    return "".join(secrets.choice(_LETTERS) for _ in range(raw.GENERATED_LENGTH)).encode()
-
-
-def known_as(key: Key) -> tuple[str, str]:
-    """What it is known by, as JSON calls that; and a new one in words, which end before what it is known by."""
-    if key.is_pair:
-        return "kid", "RSA key, mode 0600, kid"
-    return "fingerprint", f"key of {raw.GENERATED_LENGTH} characters, mode 0600,"
-
-
-def described(key: Key, own: bytes) -> str:
-    """One that is there in words, which end before what it is known by."""
-    if key.is_pair:
-        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
-
-        return f"an RSA key of {parse(key.config, own).private.key_size} bits, kid"
-    return f"{len(own)} bytes,"
-
-
-def whole(key: Key, where: str, own: bytes, *, allow_trailing_newline: bool) -> bytes:
-    """The bytes as the configuration has them. Raises :class:`KeyMaterialError` for what isn't a key of this kind."""
-    if key.is_pair:
-        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
-
-        return parse(where, own).pem
-    raw.check(where, own, allow_trailing_newline=allow_trailing_newline)
-    return own
-
-
-def known_by(key: Key, where: str, own: bytes) -> str:
-    """What the key is known by: its kid, or its fingerprint. ``where``: of what a fault says that it isn't such a key.
-
-    Raises :class:`KeyMaterialError` for bytes that are no RSA key where the key is one.
-    """
-    if key.is_pair:
-        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
-
-        return parse(where, own).kid
-    return raw.fingerprint(own)
+    return KeyMaterial(plain, pairs)

@@ -1,5 +1,5 @@
-"""jwks.json: the public halves of keys that sign tokens, by which slurmctld and slurmdbd judge these. The same bytes for the
-same keys, so that two files are compared by their hashes. No message quotes what is in a set.
+"""Sets of public keys (JWKS, RFC 7517): their names, and how one differs from the stack's own. The same keys make the same
+bytes, so that two files are compared by their hashes. No message quotes what is in a set.
 """
 
 from __future__ import annotations
@@ -7,33 +7,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from slinky_iac.keys.raw import document
-
-
-class Public(Protocol):
-    """What a token key shows: its name and its public half."""
-
-    @property
-    def kid(self) -> str:
-        """RFC 7638 thumbprint."""
-
-    @property
-    def jwk(self) -> Iterable[tuple[str, str]]:
-        """The pairs of a JWK."""
-
-
-def public_set(found: Iterable[Public], provider: Iterable[Mapping[str, str]] = ()) -> bytes:
-    """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
-    it is. ``provider``: keys of an identity provider, none of which has the kid of one of these.
-
-    slurmctld ends at its start with a set that it can't read, so each has ``alg`` and ``kid`` (``auth_jwt.c``).
-    """
-    by_kid = {each["kid"]: dict(each) for each in provider} | {key.kid: dict(key.jwk) for key in found}
-    return document([by_kid[name] for name in sorted(by_kid)])
+from typing import Any
 
 
 def kids(document: bytes) -> frozenset[str]:

@@ -14,18 +14,19 @@ from typing import NoReturn
 
 import httpx
 import jwt
-from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
+from jwt.algorithms import HMACAlgorithm
 
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
-from slinky_iac.keys.catalogue import NEXT_SUFFIX, SIGNING
-from slinky_iac.keys.rsa import TokenKey, parse
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.form import Pair
+from slinky_iac.keys.registry import SIGNING
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.slurmrest.answers import is_auth_refusal
 
 HEADER = "X-SLURM-USER-TOKEN"
 MAX_LIFE_S = 300
 """Slurm enforces no bound and a token can't be revoked, so a lost one should soon be worth nothing."""
-SigningKey = bytes | TokenKey
+SigningKey = bytes | Pair
 
 
 class _SlurmHmac(HMACAlgorithm):
@@ -45,19 +46,18 @@ class Signer:
     def __init__(self) -> None:
         self._jws = jwt.PyJWS(algorithms=[])
         self._jws.register_algorithm("HS256", _SlurmHmac(HMACAlgorithm.SHA256))
-        self._jws.register_algorithm("RS256", RSAAlgorithm(RSAAlgorithm.SHA256))
 
     def sign(self, claims: bytes, key: SigningKey) -> str:
         """The token: ``claims`` is their JSON."""
-        if isinstance(key, TokenKey):
-            return self._jws.encode(claims, key.private, algorithm="RS256", headers={"kid": key.kid})
+        if isinstance(key, Pair):
+            return key.sign(claims)
         return self._jws.encode(claims, key, algorithm="HS256")
 
 
 def checked(keys: object) -> tuple[SigningKey, ...]:
     """The keys as a tuple. Raises :class:`KeyMaterialError` where there is none, or an empty one among them."""
     found = tuple(keys) if isinstance(keys, list | tuple) else ()
-    if not found or not all(isinstance(key, bytes | TokenKey) and key for key in found):
+    if not found or not all(isinstance(key, bytes | Pair) and key for key in found):
         raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
     return found
 
@@ -65,14 +65,13 @@ def checked(keys: object) -> tuple[SigningKey, ...]:
 def held(kube: KubeClient, namespace: str, secret: str, entry: str, algorithm: str) -> list[SigningKey]:
     """The keys that a Secret holds for signing, the likeliest first.
 
-    For HS256 these may be two, while one is being replaced: slurmctld knows one of them. For RS256 it is one, since
-    slurmctld knows the old and the new meanwhile. Raises KubeNotFound where it isn't there, KeyMaterialError where it is
+    These may be two while one is being replaced, where slurmctld knows one of them (HS256). Of a key of which it has several
+    at once it is one. Raises KubeNotFound where it isn't there, KeyMaterialError where it is
     no key.
     """
-    if SIGNING[algorithm].is_pair:
-        (raw,) = kube.secret_entries(namespace, secret, entry)
-        return [parse(f"Secret {namespace}/{secret}: {entry}", raw)]
-    return [*kube.secret_entries(namespace, secret, entry, entry + NEXT_SUFFIX)]
+    key, where = SIGNING[algorithm], f"Secret {namespace}/{secret}: {entry}"
+    others = () if key.bundle else (entry + NEXT_SUFFIX,)
+    return [key.form.signing(where, raw) for raw in kube.secret_entries(namespace, secret, entry, *others)]
 
 
 class SlurmJwtAuth(httpx.Auth):
@@ -141,18 +140,14 @@ class SlurmJwtAuth(httpx.Auth):
             yield from ((index, True) for index in unknown)
 
     def _refused(self) -> str:
-        rsa = [key.kid for key in self._keys if isinstance(key, TokenKey)]
+        pairs = [key for key in self._keys if isinstance(key, Pair)]
         which = "the JWT key" if len(self._keys) == 1 else f"each of the {len(self._keys)} JWT keys"
         cause = (
             "the key isn't the bytes of slurmctld's jwt_hs256.key (a trailing newline counts; it reads a new key only on "
             "scontrol reconfigure)"
         )
-        if rsa:
-            which = f"the RSA key {', '.join(rsa)}"
-            cause = (
-                "its set of public keys hasn't this one (slurm.conf needs jwks= in AuthAltParameters, and it reads "
-                "jwks.json only on scontrol reconfigure; `slinky preflight` shows both)"
-            )
+        if pairs:
+            which, cause = f"the RSA key {', '.join(key.kid for key in pairs)}", pairs[0].refused
         return (
             f"slurmctld refused fresh tokens for user {self._user!r} made with {which} (Slurm error 1007). It says the "
             f"same for four causes: {cause}; the versions (slurmrestd must not be newer than slurmctld); "

@@ -15,7 +15,7 @@ from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.operator.own_pieces import ETC, SSH_KEYS, STATE, Mount, OwnPieces, own_pieces
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import REFERENCES
+from slinky_iac.keys.registry import REFERENCES
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec, mount

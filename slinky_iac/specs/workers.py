@@ -13,7 +13,8 @@ from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
-from slinky_iac.keys.catalogue import SLURM, VARIABLES
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.keys.registry import VARIABLES
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.endpoints import conf_server_env
 from slinky_iac.specs.identity import users_mounts, users_pod

@@ -35,6 +35,10 @@ FEATURES: Final = {
     "token keys but for the word tokens": (
         r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|(?-i:\bTOKENS\b)|TOKEN_SECRETS|public_set|is_pair|parts\.tokens"
     ),
+    "token keys but for slurm.jwks and other sets": (
+        r"has_jwks|jwks\.json|jwksKeyRef|token_?keys?\b|token_?set|has_token_keys|rs256|(?-i:\bTOKENS\b)|TOKEN_SECRETS"
+        r"|public_set|is_pair|parts\.tokens"
+    ),
     "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
     "fence": r"fence",
     "monitoring": r"monitoring|prometheus|grafana",
@@ -59,7 +63,7 @@ QUESTIONS: Final = {
     ),
     "auth/munge, of the settings": r"auth/munge|\.keys\.auth\b",
     "a yes or no of auth": r"makes_daemons",
-    "whose keys?": r"keys\.source\b|of_others",
+    "whose keys?": r"\bkeys\.(source|of_others)\b",
     "which tokens?": r"has_token_keys|keys\.tokens\b|signing\.own_keys|signing\.key is|public_set is|in signing\.at_hand",
     "a daemon's port, by its constant": r"\bSLURM(CTLD|DBD|D|RESTD)_PORT\b",
     "specs and names, of the state's resources": (

@@ -56,7 +56,7 @@ EXTRA = {
     "slinky_iac/parts/node_table/topology.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
-    "slinky_iac/keys/rsa.py": {"cryptography"},
+    "slinky_iac/parts/tokens/rsa.py": {"cryptography", "jwt"},
     "slinky_iac/parts/slurmrestd/certificate.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/pulumi_yaml.py": {"yaml"},
@@ -102,10 +102,12 @@ _PARTS = {
     "causes": "",
     "errors": "text",
     "hostlist": "errors",
-    "keys": "errors names",
+    "keys.base": "errors names",
+    "parts.keys": "errors keys.base names",
+    "keys": "errors keys.base names parts.keys",
     "kube": "causes addresses decoders errors field_managers names safe_yaml text selection",
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
-    "parts.settings": "addresses config.base hostlist keys names",
+    "parts.settings": "addresses config.base hostlist keys names parts.keys",
     "config": (
         "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases"
         " safe_yaml selection text"
@@ -115,7 +117,7 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates specs.base text",
+    "parts": "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates parts.keys specs.base text",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": (
@@ -175,13 +177,14 @@ _PARTS = {
         "causes cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube"
         " names cluster_access slurmrest specs text"
     ),
+    "commands.rotations": "commands.rotation config errors keys parts.keys",
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts safe_yaml slurmrest"),
     "commands.init": (
         "causes commands.check commands.children commands.rotation commands.host_shell config errors keys kube names parts"
         " pulumi_yaml releases safe_yaml specs text"
     ),
-    "commands.keys": "commands.output commands.rotation config errors keys names",
+    "commands.keys": "commands.output commands.rotation commands.rotations config errors keys names",
     "commands.status": (
         "causes cluster commands.output commands.rotation commands.stack_config config drain errors "
         "external_keys keys kube names parts parts.writers releases slurmrest text"
@@ -219,6 +222,7 @@ def also(own: str, below: set[str]) -> set[str]:
         "specs": {"specs.base"},
         "preflight": {"preflight.base"},
         "drain": {"drain.base"},
+        "keys": {"keys.base"},
     }
     return below.union(*(more.get(each, set()) for each in below)) - {own}
 
@@ -382,18 +386,25 @@ SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
 SETTINGS = {"place", "settings", "signing"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
-OF_GATES = {
-    **dict.fromkeys(("demand", "keda", "pause", "pause_steps", "writer", "writers"), "parts.writers"),
-    **dict.fromkeys(("gates", "labels", "plan", "run"), "parts.gates"),
-}
-"""Modules of a part that run in a process without configuration: beside a NodeSet's gate, and gates of its own."""
+OF_KEYS = {"key", "public", "rsa"}
+"""Modules of a part with a key of its own: what that is, below all configuration."""
 GATES = {"conf_gates", "gates", "preview", "scale"}
 """Modules of drain/ that ask these; the rest of it is below them."""
 
 
+OF_PARTS = {
+    "rotation": "commands.rotations",  # of its key: a person runs it
+    **dict.fromkeys(SETTINGS, "parts.settings"),
+    **dict.fromkeys(OF_KEYS, "parts.keys"),
+    **dict.fromkeys(("demand", "keda", "pause", "pause_steps", "writer", "writers"), "parts.writers"),
+    **dict.fromkeys(("gates", "labels", "plan", "run"), "parts.gates"),
+}
+"""Floors of a part, by its modules; all others are one. Those of writers and gates run in a process without configuration:
+beside a NodeSet's gate, and gates of its own."""
 FLOORS = {
     "blueprint": ({"objects", "document"}, "blueprint", "blueprint.base"),
     "drain": (GATES, "drain", "drain.base"),
+    "keys": ({"registry", "material"}, "keys", "keys.base"),
     "preflight": ({"check", "facts"}, "preflight.base", "preflight"),
     "specs": (SHARED, "specs.base", "specs"),
 }
@@ -411,8 +422,7 @@ def part(module: str) -> str:
         return floor if names[2:3] and names[2] in modules else others
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
         own = names[2:3] if names[2:3] in (["registry"], ["part"], ["writers"]) else names[3:4]
-        kind = own[0] if own else "settings"
-        return OF_GATES.get(kind, "parts.settings" if kind in SETTINGS else "parts")
+        return OF_PARTS.get(own[0], "parts") if own else "parts.settings"
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
 
@@ -514,7 +524,8 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
     pure += [f"slinky_iac/{name}.py" for name in ("parts/tokens/judged", "names", "hostlist", "releases", "errors")]
-    pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "public", "rsa")]
+    pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "public", "registry")]
+    pure += [f"slinky_iac/parts/tokens/{name}.py" for name in ("key", "public", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare", "trial")]
     pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report")]

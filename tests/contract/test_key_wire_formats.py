@@ -10,12 +10,14 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.commands.output import FOUND, WAITS
-from slinky_iac.commands.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
+from slinky_iac.commands.rotation import host_scripts, jwt, model, planned_stop, slurm
 from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Role
+from slinky_iac.keys.catalogue import JWT, SLURM, Role
 from slinky_iac.parts.munge.settings import MUNGE
+from slinky_iac.parts.tokens import rotation as tokens
+from slinky_iac.parts.tokens.key import TOKENS
 from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret
@@ -46,6 +48,7 @@ def test_names_of_secrets_entries_files_and_annotations() -> None:
     assert (TOKENS.file, TOKENS.bundle, SLURM.bundle) == ("token.pem", "jwks.json", "slurm.jwks")
     assert (SLURM.annotation, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
     assert (TOKENS.annotation, SLURM.bundle_path) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
+    assert (TOKENS.document, TOKENS.output) == ("tokenSet", "tokenKeySet")
 
 
 class Kube:

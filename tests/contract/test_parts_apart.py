@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -14,12 +15,12 @@ import pytest
 
 from slinky_iac.parts.registry import PARTS
 from tests.clusters import recorded
-from tests.contract.test_architecture import PRODUCTION, SETTINGS, imported
+from tests.contract.test_architecture import PRODUCTION, SETTINGS, imported, nodes
 from tests.stacks import ROOT
 
 REGISTRY = "slinky_iac/parts/registry.py"
-LISTS = (REGISTRY, "slinky_iac/parts/writers.py")
-"""What names the parts, each with what it is asked: the second in a process without configuration."""
+LISTS = (REGISTRY, "slinky_iac/parts/writers.py", "slinky_iac/keys/registry.py", "slinky_iac/commands/keys/by_key.py")
+"""What names the parts, each with what it is asked: the second in a process without configuration, the others by its key."""
 LOOKS_IN = {
     "autoscale": set[str](),
     "fence": set[str](),
@@ -47,6 +48,43 @@ def of_part(name: str, imports: frozenset[str]) -> set[str]:
 def test_who_looks_into_a_part_is_listed(name: str) -> None:
     others = [path for path in PRODUCTION if not path.startswith(f"slinky_iac/parts/{name}/") and path not in LISTS]
     assert {path for path in others if of_part(name, imported(path))} == LOOKS_IN[name]
+
+
+CHOOSING = {
+    ("controller", "external"),
+    ("accounting", "external"),
+    ("section", "external"),
+    ("keys", "auth"),
+    ("keys", "tokens"),
+    ("section", "tokens"),
+    ("restapi", "tls"),
+    ("section", "tls"),
+}
+"""Settings that say where a daemon is, how it is asked and how daemons know each other: the section's name in code, and the
+field."""
+
+
+def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> None:
+    """All other code asks the place, which is one of several classes with the same attributes (docs/reading-the-code.md)."""
+    library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
+    assert {path for path in library if any(map(chooses, nodes(path)))} == {
+        "slinky_iac/parts/munge/auth.py",
+        "slinky_iac/parts/slurmctld/place.py",
+        "slinky_iac/parts/slurmdbd/place.py",
+        "slinky_iac/parts/slurmrestd/objects.py",
+        "slinky_iac/parts/slurmrestd/part.py",
+        "slinky_iac/parts/slurmrestd/place.py",
+        "slinky_iac/parts/slurmrestd/rules.py",
+        "slinky_iac/parts/tokens/signing.py",
+    }
+
+
+def chooses(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Attribute):
+        return False
+    of = node.value
+    section = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+    return (section, node.attr) in CHOOSING
 
 
 SCRIPT = """

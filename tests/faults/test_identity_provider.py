@@ -19,7 +19,7 @@ import pytest
 from lab import slurm as outside
 from lab.demo import nodeset_lines
 from lab.slurm import cluster, site
-from slinky_iac.keys.rsa import TokenKey, generate, parse
+from slinky_iac.parts.tokens.rsa import TokenKey, generate, parse
 from tests.e2e.rotating import Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World

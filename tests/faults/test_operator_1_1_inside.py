@@ -19,11 +19,11 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.reading.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.public import kids
-from slinky_iac.keys.public import public_set as jwks
-from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.kube.kubeconfig import KubeSource
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set as jwks
+from slinky_iac.parts.tokens.rsa import TokenKey, decode
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import KubeProxy
 from tests.e2e.rotating import STEPS

@@ -24,8 +24,8 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.public import kids
-from slinky_iac.keys.public import public_set as jwks
-from slinky_iac.keys.rsa import TokenKey, decode
+from slinky_iac.parts.tokens.public import public_set as jwks
+from slinky_iac.parts.tokens.rsa import TokenKey, decode
 from slinky_iac.slurmrest.auth import held
 from tests.e2e.rotating import NAMESPACE, NODES, Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true

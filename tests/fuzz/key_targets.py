@@ -7,9 +7,10 @@ import base64
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.status.facts import public_kids
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.public import difference, public_set
+from slinky_iac.keys.public import difference
 from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase, keys_in, several_keys
-from slinky_iac.keys.rsa import decode as decode_rsa
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rsa import decode as decode_rsa
 from tests.fuzz.target import SECRET, Target
 from tests.raw_keys import raw_key, text_key
 from tests.rsa_keys import pem, token_key

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.public import difference, kids, public_set
-from slinky_iac.keys.rsa import TokenKey, decode, generate, parse
+from slinky_iac.keys.public import difference, kids
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rsa import TokenKey, decode, generate, parse
 from tests.rsa_keys import pem, private, token_key
 
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

@@ -29,7 +29,7 @@ from slinky_iac.commands.diagram.shapes import (
     Point,
 )
 from slinky_iac.commands.diagram.ways import crossings
-from slinky_iac.keys.catalogue import BY_NAME
+from slinky_iac.keys.registry import BY_NAME
 from slinky_iac.text import page
 
 _CSS: Final = Template("".join((Path(__file__).with_name("diagram.css")).read_text().splitlines())).substitute(

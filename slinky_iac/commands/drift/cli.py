@@ -25,7 +25,7 @@ from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
-from slinky_iac.keys.catalogue import PUBLIC_FILES
+from slinky_iac.keys.registry import PUBLIC_FILES
 from slinky_iac.kube.machines import machines
 from slinky_iac.parts.registry import GUARDS, on_machines
 from slinky_iac.preflight.check_resources import promised

@@ -28,8 +28,9 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HandoffError, KubeError, StateError
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, PUBLIC_FILES, SLURM
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.registry import PUBLIC_FILES
 from slinky_iac.text import printable
 
 Keys = dict[str, bytes]

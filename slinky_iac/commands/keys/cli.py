@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from slinky_iac.commands.keys import import_key, report
+from slinky_iac.commands.keys.by_key import ROTATIONS
 from slinky_iac.commands.output import FOUND, PARTLY_UNKNOWN, WAITS, Paint, add_json, add_stack, columns, print_result
 from slinky_iac.commands.rotation import host_scripts, planned_stop
 from slinky_iac.commands.rotation.agreement import Held
-from slinky_iac.commands.rotation.by_key import ROTATIONS
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext
 from slinky_iac.commands.rotation.engine import Engine
@@ -26,9 +26,9 @@ from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, KubeError, RotationError
-from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, Key
-from slinky_iac.keys.material import described, known_as, known_by
+from slinky_iac.keys.catalogue import DAEMON_KEYS, NEXT_SUFFIX, SLURM, Key
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.registry import BY_NAME, ROTATING
 
 WIDTH: Final = 100
 _CODES: Final = {
@@ -133,8 +133,8 @@ def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
 
 def _generate(arguments: argparse.Namespace) -> int:
     key, out = BY_NAME[arguments.which], arguments.out
-    made_as, (name, made) = import_key.generate(key, out), known_as(key)
-    print_result(arguments, {"file": str(out), name: made_as}, f"{out}: a new {made} {made_as}")
+    made_as = import_key.generate(key, out)
+    print_result(arguments, {"file": str(out), key.form.known_as: made_as}, f"{out}: a new {key.form.new} {made_as}")
     return 0
 
 
@@ -151,8 +151,8 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
     is_new = import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
     _warn_of_leak(values, key)
-    name, own, words = known_as(key)[0], known_by(key, key.config, raw), described(key, raw)
-    print_result(arguments, {"name": key.config, name: own}, f"{key.config}: {words} {own}{_SAME[is_new]}")
+    own, words = key.form.known_by(key.config, raw), key.form.described(key.config, raw)
+    print_result(arguments, {"name": key.config, key.form.known_as: own}, f"{key.config}: {words} {own}{_SAME[is_new]}")
     return 0
 
 

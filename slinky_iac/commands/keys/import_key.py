@@ -12,17 +12,15 @@ from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
-from slinky_iac.keys.material import generate as new_key
-from slinky_iac.keys.material import known_by, whole
 from slinky_iac.keys.raw import check
 
 
 def generate(key: Key, out: Path) -> str:
     """Make a key in a new file, 0600; returns what it is known by. Raises :class:`KeyMaterialError` where the file can't be
     made."""
-    raw = new_key(key)
+    raw = key.form.generate()
     write_new(out, raw)
-    return known_by(key, str(out), raw)
+    return key.form.known_by(str(out), raw)
 
 
 def from_secret(values: Values, cluster: Cluster, place: str) -> bytes:
@@ -61,13 +59,13 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
             f" --replace, or remove it first: `pulumi config rm slinky-iac:{name}`. Nothing was imported"
         )
     own = keys.secret(name)
-    if own is not None and known_by(key, name, own) == known_by(key, name, raw):
+    if own is not None and key.form.known_by(name, own) == key.form.known_by(name, raw):
         if name in values.plain:
             engine.set_key(name, raw)
         return name in values.plain
     if own is not None and not replace:
         raise RotationError(
-            f"{name}: this stack has another key, {known_by(key, name, own)}, and running daemons may use it: the next"
+            f"{name}: this stack has another key, {key.form.known_by(name, own)}, and running daemons may use it: the next"
             " `pulumi up` would split the cluster, or make tokens that all refuse. Use `slinky keys rotate"
             f" {key.name}`; or give --replace, where nothing runs with it yet. Nothing was imported"
         )
@@ -111,7 +109,7 @@ def read_bytes(file: Path) -> bytes:
 
 def read_key(key: Key, file: Path, *, allow_trailing_newline: bool) -> bytes:
     """A key from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it isn't one of this kind."""
-    return whole(key, str(file), read_bytes(file), allow_trailing_newline=allow_trailing_newline)
+    return key.form.whole(str(file), read_bytes(file), allow_trailing_newline=allow_trailing_newline)
 
 
 def _readable_by_others(file: Path) -> bool:

@@ -24,7 +24,7 @@ from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import Key
-from slinky_iac.keys.material import KeyMaterial, generate
+from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.kube.wire import Clock
 
 EVERY_S: Final = 1.0
@@ -48,7 +48,7 @@ class RotationContext:
     connect: Callable[[StackConfig, Run], AbstractContextManager[Cluster]] = connected
     read: Callable[[Engine], Values] = read
     read_to_import: Callable[[Engine], Values] = read_to_import
-    new_key: Callable[[Key], bytes] = generate
+    new_key: Callable[[Key], bytes] = lambda key: key.form.generate()
 
     @contextmanager
     def snapshot(self, values: Values | None = None) -> Iterator[Snapshot]:

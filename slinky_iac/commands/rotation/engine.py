@@ -25,7 +25,7 @@ from slinky_iac.cluster.pulumi_state import (
 )
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import RotationError, StateError
-from slinky_iac.keys.catalogue import SIGNING
+from slinky_iac.keys.registry import SIGNING
 
 UP_S: Final = 3600
 _MADE: Final = frozenset({SECRET, CONFIG_MAP})

@@ -25,7 +25,8 @@ from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.commands.rotation.model import Host, Step, Turn
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
-from slinky_iac.keys.catalogue import BUNDLES, Role
+from slinky_iac.keys.catalogue import Role
+from slinky_iac.keys.registry import BUNDLES
 from slinky_iac.kube.connection import for_children
 
 FOLDER = "/etc/slurm"

@@ -25,8 +25,9 @@ from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.reading.values import settings_of
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
-from slinky_iac.keys.catalogue import BY_LABEL, NEXT_SUFFIX, ROTATING
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
 from slinky_iac.keys.raw import fingerprint, keys_in
+from slinky_iac.keys.registry import BY_LABEL, ROTATING
 from slinky_iac.kube.resources import Secret
 from slinky_iac.parts import writers
 from slinky_iac.parts.registry import GUARDS
@@ -209,9 +210,7 @@ def _of_pods(session: Connection, place: KeyPlace) -> list[bytes]:
 
 
 def _pair(session: Connection, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
-    from slinky_iac.keys.rsa import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
-
-    own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid
+    own = BY_LABEL[place.name].form.known_by(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw)
     try:
         document = session.kube.config_map_data(place.namespace, place.beside).get(BY_LABEL[place.name].bundle, "")
     except KubeNotFound:

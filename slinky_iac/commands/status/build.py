@@ -31,7 +31,8 @@ from slinky_iac.commands.status.model import (
 from slinky_iac.commands.status.nodes import drains, groups
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys import catalogue
-from slinky_iac.keys.catalogue import JWT, ROTATING
+from slinky_iac.keys.catalogue import JWT
+from slinky_iac.keys.registry import ROTATING
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.releases import of_protocol
 from slinky_iac.text import moment

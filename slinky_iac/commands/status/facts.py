@@ -12,8 +12,9 @@ from slinky_iac.cluster.pulumi_state import SECRET, Resource, State, as_written,
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.spec_drift import Desired
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts, reach_from
-from slinky_iac.keys.catalogue import BY_LABEL, DAEMON_KEYS, JWT, SIGNING, SLURM
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.public import kids
+from slinky_iac.keys.registry import BY_LABEL, SIGNING
 from slinky_iac.text import moment
 
 EXTERNAL_KEY: Final = dynamic("ExternalKey")

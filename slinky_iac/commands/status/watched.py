@@ -13,7 +13,7 @@ from slinky_iac.cluster.blueprint import guarded
 from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
 from slinky_iac.errors import StateError
-from slinky_iac.keys.catalogue import BY_LABEL
+from slinky_iac.keys.registry import BY_LABEL
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import moment
 

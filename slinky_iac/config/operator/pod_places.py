@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from posixpath import normpath
 from typing import Final
 
-from slinky_iac.keys.catalogue import SLURM, VARIABLES
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.keys.registry import VARIABLES
 
 _WHOLE: Final = frozenset(
     {

@@ -14,7 +14,7 @@ from typing import Any, Final
 from slinky_iac.config.chart.reasons import BACKUP
 from slinky_iac.config.kubernetes import types as kubernetes_types
 from slinky_iac.config.stack import sections
-from slinky_iac.keys.catalogue import REFERENCES
+from slinky_iac.keys.registry import REFERENCES
 
 
 class Way(Enum):

@@ -16,9 +16,10 @@ from slinky_iac.config.findings import Finding
 from slinky_iac.config.reading.values import Values, material_of, own_names, used, values_of, words_in
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, SSSD_CONF, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import JWT, PUBLIC_FILES, ROTATING, SLURM
+from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import to_secret_data
+from slinky_iac.keys.registry import PUBLIC_FILES, ROTATING
 
 SHOWN: Final = 32
 """Exit code of a program that has shown its error. At any other code the engine adds a second error, "an unhandled error

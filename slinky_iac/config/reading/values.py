@@ -19,9 +19,10 @@ from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.shown import place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import JWT, ROTATION_SECRETS, SECRETS, SLURM
+from slinky_iac.keys.catalogue import JWT, ROTATION_SECRETS, SLURM
 from slinky_iac.keys.material import KeyMaterial, decoded
 from slinky_iac.keys.raw import is_like_a_passphrase
+from slinky_iac.keys.registry import SECRETS
 
 _PASSWORD = re.compile(r'(?!")[^\s#\\]+')
 

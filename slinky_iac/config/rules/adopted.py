@@ -9,7 +9,7 @@ from slinky_iac import names
 from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import REFERENCES
+from slinky_iac.keys.registry import REFERENCES
 
 _PROMISED: Final = frozenset(
     {"replicas", "updateStrategy", "controllerRef", "accountingRef", "external", "externalConfig", "clusterName"}

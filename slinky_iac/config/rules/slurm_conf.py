@@ -17,7 +17,8 @@ from slinky_iac.config.slurm.node_groups import hosts_in
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.keys.catalogue import ROTATING, SLURM
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.keys.registry import ROTATING
 from slinky_iac.text import closest
 
 TAKEN_FILES: Final[Mapping[str, str]] = {

@@ -9,9 +9,9 @@ from typing import Final
 
 from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.public import difference
 from slinky_iac.parts.tokens.conf import auth_alt_parameters, user_claim
+from slinky_iac.parts.tokens.key import TOKENS
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, TOKEN_IN_SECRET, Facts, Token
 

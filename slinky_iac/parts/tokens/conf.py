@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.public import kids
+from slinky_iac.parts.tokens.key import TOKENS
 
 JWT_PATH: Final = f"/etc/slurm/{JWT.file}"
 

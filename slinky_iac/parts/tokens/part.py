@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.parts.part import Parameter, Part
 from slinky_iac.parts.tokens.conf import auth_alt_parameters, file_checks, inside_auth_alt_parameters
+from slinky_iac.parts.tokens.key import TOKENS
 from slinky_iac.parts.tokens.rules import tokens
 from slinky_iac.specs.rights import CORE, Right, Use
 

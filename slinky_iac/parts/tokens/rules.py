@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.parts.tokens.key import TOKENS
 
 
 def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:

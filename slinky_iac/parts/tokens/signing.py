@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from slinky_iac.config.sections import Keys
-from slinky_iac.keys.catalogue import JWT, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, Key
+from slinky_iac.parts.tokens.key import TOKENS
 
 
 class JwtKeySigns:

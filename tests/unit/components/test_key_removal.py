@@ -7,7 +7,7 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.blueprint import blueprint
 from slinky_iac.cluster.pulumi_state import Resource
-from slinky_iac.keys.catalogue import BY_NAME
+from slinky_iac.keys.registry import BY_NAME
 from tests.clusters import recorded, state_of
 from tests.program import Recording, Registered
 from tests.stacks import FORMS

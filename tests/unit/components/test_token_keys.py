@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.keys.public import kids, public_set
+from slinky_iac.keys.public import kids
+from slinky_iac.parts.tokens.public import public_set
 from tests.clusters import recorded
 from tests.program import Recording, Registered, Secret
 from tests.rsa_keys import pem, token_key

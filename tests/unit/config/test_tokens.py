@@ -14,8 +14,8 @@ from slinky_iac.config.reading.load import load
 from slinky_iac.config.reading.values import Values, values_of
 from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import TOKENS
-from slinky_iac.keys.public import public_set
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.slurm_conf import parameter
 from tests.crds import SERVED, faults

@@ -15,8 +15,8 @@ from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.cli import shown
 from slinky_iac.commands.drift.compare import Expected, Finding, PublicFile, Seen, drift
 from slinky_iac.drain.tags import Tag
-from slinky_iac.keys.public import public_set
 from slinky_iac.kube.objects import Pod
+from slinky_iac.parts.tokens.public import public_set
 from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node

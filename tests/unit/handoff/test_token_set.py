@@ -13,8 +13,9 @@ from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.model import Handoff, Sheet
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.reading.load import load
-from slinky_iac.keys.catalogue import TOKENS
-from slinky_iac.keys.public import kids, public_set
+from slinky_iac.keys.public import kids
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
 from tests.rsa_keys import pem, token_key
 from tests.stacks import form, outside
 from tests.unit.handoff.made import FORMS, KEYS, KNOWN, texts

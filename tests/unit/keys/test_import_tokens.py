@@ -17,9 +17,9 @@ from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
-from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.keys.rsa import TokenKey, parse
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.rsa import TokenKey, parse
 from tests.rsa_keys import pem, token_key
 from tests.stacks import outside
 from tests.unit.rotation.test_engine import Pulumi

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.reading.values import values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.provider import parsed, public_keys
-from slinky_iac.keys.public import difference, public_set, thumbprint
+from slinky_iac.keys.public import difference, thumbprint
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
 from tests.rsa_keys import pem, token_key
 
 OWN, THEIRS = token_key(), token_key("provider")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.parts.tokens.rsa import TokenKey
 from slinky_iac.slurmrest.auth import SigningKey
 
 Answers = Mapping[Any, Sequence[Exception | None]]

@@ -18,7 +18,6 @@ from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM
-from slinky_iac.keys.material import generate
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 from slinky_iac.keys.raw import several_keys as jwks
 from tests.raw_keys import text_key
@@ -219,7 +218,7 @@ def test_what_is_no_configuration_is_refused(text: str) -> None:
 
 
 def test_a_generated_key_is_text_of_the_right_length_that_nothing_changes_unseen() -> None:
-    one, other = generate(SLURM), generate(JWT_KEY)
+    one, other = SLURM.form.generate(), JWT_KEY.form.generate()
     assert len(one) == len(other) == GENERATED_LENGTH
     assert one.isalnum()
     assert one != other

@@ -13,7 +13,15 @@ from slinky_iac.commands.rotation.agreement import Agreement
 from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
 from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
 from slinky_iac.commands.rotation.model import Host
-from slinky_iac.commands.rotation.tokens import (
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.keys.catalogue import Role
+from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.public import kids
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rotation import (
     FORGET,
     LEARN,
     TokenRotation,
@@ -24,13 +32,7 @@ from slinky_iac.commands.rotation.tokens import (
     sets_on_hosts,
     token_agreements,
 )
-from slinky_iac.config.reading.load import load
-from slinky_iac.config.reading.values import Values
-from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.keys.public import kids, public_set
-from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.parts.tokens.rsa import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
 from tests.unit.rotation.daemons import Daemons

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.keys.catalogue import BY_NAME
+from slinky_iac.keys.registry import BY_NAME
 from tests.stacks import ROOT
 from tests.unit.rotation.test_rotate import ended
 from tests.unit.rotation.world import OLD, OLD_JWT, World

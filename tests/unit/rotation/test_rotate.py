@@ -9,8 +9,9 @@ from slinky_iac.commands.rotation.model import START
 from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.config.reading.load import load
 from slinky_iac.errors import RotationError, SlurmrestUnreachable
-from slinky_iac.keys.catalogue import BY_NAME, JWT, SLURM
+from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.keys.raw import several_keys
+from slinky_iac.keys.registry import BY_NAME
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import CONFIG, OLD, OLD_JWT, PODS, Cut, World
 

@@ -10,15 +10,17 @@ from itertools import product
 
 import pytest
 
-from slinky_iac.commands.rotation import host_scripts, tokens
+from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.model import START, Host, Plan, Turn
-from slinky_iac.commands.rotation.tokens import TokenFacts, TokenRotation, token_agreements
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
-from slinky_iac.keys.catalogue import TOKENS, Role
+from slinky_iac.keys.catalogue import Role
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.public import kids
+from slinky_iac.parts.tokens import rotation as tokens
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.rotation import TokenFacts, TokenRotation, token_agreements
 from tests.rsa_keys import token_key
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import Cut, World

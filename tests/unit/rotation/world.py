@@ -22,17 +22,19 @@ from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
-from slinky_iac.commands.rotation.tokens import TokenRotation
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.keys.public import kids, public_set
+from slinky_iac.keys.public import kids
 from slinky_iac.keys.raw import several_keys
-from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.wire import Clock
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rotation import TokenRotation
+from slinky_iac.parts.tokens.rsa import TokenKey, parse
 from tests.rsa_keys import pem, token_key
 from tests.stacks import outside
 

@@ -9,7 +9,7 @@ import jwt
 import pytest
 
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlurmrestAuthError
-from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.parts.tokens.rsa import TokenKey
 from slinky_iac.slurmrest.auth import HEADER, SigningKey, SlurmJwtAuth, held
 from tests.made.rows import NOW, node
 from tests.rsa_keys import pem, token_key
@@ -130,6 +130,8 @@ class Secrets:
 def test_a_secret_is_read_as_the_settings_say_and_not_as_it_looks() -> None:
     assert held(Secrets(token_pem=pem()), "slurm", "s", "token.pem", "rs256") == [OLD]  # type: ignore[arg-type]
     assert held(Secrets(token_pem=pem()), "slurm", "s", "token.pem", "hs256") == [pem()]  # type: ignore[arg-type]
+    beside = Secrets(token_pem=pem(), token_pem_next=b"n" * 32)
+    assert held(beside, "slurm", "s", "token.pem", "rs256") == [OLD], "slurmctld takes the next key by its set"  # type: ignore[arg-type]
     both = Secrets(jwt=KEY, jwt_next=b"n" * 32)
     assert held(both, "slurm", "s", "jwt", "hs256") == [KEY, b"n" * 32]  # type: ignore[arg-type]
 

@@ -13,8 +13,8 @@ from slinky_iac.commands.status import facts as state_facts
 from slinky_iac.commands.status.facts import Facts
 from slinky_iac.commands.status.model import Answer, Configured, Seen, SeenKey
 from slinky_iac.config.reading.load import load
-from slinky_iac.keys.public import public_set as jwks
 from slinky_iac.kube.objects import Pod
+from slinky_iac.parts.tokens.public import public_set as jwks
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from tests.made.jobs import job as made_job

@@ -26,9 +26,9 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     StateError,
 )
-from slinky_iac.keys.public import public_set as jwks
 from slinky_iac.keys.raw import fingerprint, several_keys
 from slinky_iac.kube.resources import Secret
+from slinky_iac.parts.tokens.public import public_set as jwks
 from tests.made.kubernetes import secret as made_secret
 from tests.made.slurm import pings
 from tests.rsa_keys import pem, token_key

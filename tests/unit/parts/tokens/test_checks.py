@@ -10,9 +10,9 @@ import httpx
 import pytest
 from msgspec import structs
 
-from slinky_iac.keys.catalogue import TOKENS
-from slinky_iac.keys.public import public_set
-from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rsa import TokenKey
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, Facts, SlurmFacts

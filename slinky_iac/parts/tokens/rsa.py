@@ -11,13 +11,16 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt import PyJWS
+from jwt.algorithms import RSAAlgorithm
 
 from slinky_iac.errors import KeyMaterialError
+from slinky_iac.keys.form import Pair
 from slinky_iac.keys.public import base64url, thumbprint
 
 MINIMUM_BITS: Final = 2048
@@ -27,11 +30,19 @@ MAXIMUM_BITS: Final = 8192
 GENERATED_BITS: Final = 3072
 MAXIMUM_BYTES: Final = 65536
 _BEGIN: Final = b"-----BEGIN "
+_ALGORITHM: Final = "RS256"
+_JWS: Final = PyJWS(algorithms=[])
+_JWS.register_algorithm(_ALGORITHM, RSAAlgorithm(RSAAlgorithm.SHA256))
 
 
 @dataclass(frozen=True)
-class TokenKey:
+class TokenKey(Pair):
     """An RSA private key, as an unencrypted PEM and read, and its name. Equal where the keys are."""
+
+    refused: ClassVar[str] = (
+        "its set of public keys hasn't this one (slurm.conf needs jwks= in AuthAltParameters, and it reads jwks.json only on"
+        " scontrol reconfigure; `slinky preflight` shows both)"
+    )
 
     pem: bytes = field(repr=False, compare=False)
     private: rsa.RSAPrivateKey = field(repr=False, compare=False)
@@ -39,6 +50,9 @@ class TokenKey:
     """Its RFC 7638 thumbprint: in every token in the clear, and made of the public half only."""
     jwk: tuple[tuple[str, str], ...] = field(repr=False, compare=False)
     """The public half, as the pairs of a JWK."""
+
+    def sign(self, claims: bytes) -> str:
+        return _JWS.encode(claims, self.private, algorithm=_ALGORITHM, headers={"kid": self.kid})
 
 
 def decode(name: str, text: str) -> TokenKey:
@@ -87,7 +101,7 @@ def parse(name: str, raw: bytes) -> TokenKey:
     numbers = key.public_key().public_numbers()
     needed = {"e": _number(numbers.e), "kty": "RSA", "n": _number(numbers.n)}
     kid = thumbprint({**needed, "kid": ""})
-    return TokenKey(raw, key, kid, tuple(sorted({**needed, "alg": "RS256", "kid": kid, "use": "sig"}.items())))
+    return TokenKey(raw, key, kid, tuple(sorted({**needed, "alg": _ALGORITHM, "kid": kid, "use": "sig"}.items())))
 
 
 def _refuse_others(name: str, first: bytes, make: str) -> None:

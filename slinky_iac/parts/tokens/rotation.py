@@ -20,9 +20,11 @@ from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import BOTH, START, Plan, Step, TokenVerdicts, Turn, readers, staged, start
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
-from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.public import SetDifference, difference, kids, public_set, thumbprint
-from slinky_iac.keys.rsa import parse
+from slinky_iac.keys.catalogue import Role
+from slinky_iac.keys.public import SetDifference, difference, kids, thumbprint
+from slinky_iac.parts.tokens.key import TOKENS
+from slinky_iac.parts.tokens.public import public_set
+from slinky_iac.parts.tokens.rsa import parse
 
 PUBLISH: Final = "publish"
 LEARN: Final = "learn"

@@ -1,4 +1,4 @@
-"""How each key is replaced under running jobs."""
+"""How each key is replaced under running jobs; a key of a part by the part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.slurm import SlurmRotation
-from slinky_iac.commands.rotation.tokens import TokenRotation
+from slinky_iac.parts.tokens.rotation import TokenRotation
 
 ROTATIONS: Final[Mapping[str, type[KeyRotation]]] = {
     each.of.name: each for each in (JwtRotation, SlurmRotation, TokenRotation)
