@@ -117,7 +117,9 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates parts.keys specs.base text",
+    "parts": (
+        "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates parts.keys specs.base text"
+    ),
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": (
@@ -573,40 +575,3 @@ def test_tests_are_where_they_are_found() -> None:
     elsewhere = [path for path in MODULES if path.startswith("tests/") and not Path(path).name.startswith("test_")]
     holders = {path for path in elsewhere if re.search(r"^\s*def test_", (ROOT / path).read_text(), re.MULTILINE)}
     assert holders == set()
-
-
-CHOOSING = {
-    ("controller", "external"),
-    ("accounting", "external"),
-    ("section", "external"),
-    ("keys", "auth"),
-    ("keys", "tokens"),
-    ("section", "tokens"),
-    ("restapi", "tls"),
-    ("section", "tls"),
-}
-"""Settings that say where a daemon is, how it is asked and how daemons know each other: the section's name in code, and the
-field."""
-
-
-def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> None:
-    """All other code asks the place, which is one of several classes with the same attributes (docs/reading-the-code.md)."""
-    library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
-    assert {path for path in library if any(map(chooses, nodes(path)))} == {
-        "slinky_iac/config/stack.py",
-        "slinky_iac/parts/slurmctld/place.py",
-        "slinky_iac/parts/slurmdbd/place.py",
-        "slinky_iac/parts/slurmrestd/objects.py",
-        "slinky_iac/parts/slurmrestd/part.py",
-        "slinky_iac/parts/slurmrestd/place.py",
-        "slinky_iac/parts/slurmrestd/rules.py",
-        "slinky_iac/parts/tokens/signing.py",
-    }
-
-
-def chooses(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute):
-        return False
-    of = node.value
-    section = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
-    return (section, node.attr) in CHOOSING

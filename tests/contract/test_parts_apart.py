@@ -68,7 +68,7 @@ def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> N
     """All other code asks the place, which is one of several classes with the same attributes (docs/reading-the-code.md)."""
     library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
     assert {path for path in library if any(map(chooses, nodes(path)))} == {
-        "slinky_iac/parts/munge/auth.py",
+        "slinky_iac/config/stack.py",
         "slinky_iac/parts/slurmctld/place.py",
         "slinky_iac/parts/slurmdbd/place.py",
         "slinky_iac/parts/slurmrestd/objects.py",
