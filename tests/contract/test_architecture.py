@@ -98,17 +98,19 @@ _PARTS = {
     "decoders": "",
     "engine": "causes errors text",
     "conf_lines": "",
+    "daemon_variables": "",
     "text": "",
     "causes": "",
     "errors": "text",
-    "hostlist": "errors",
+    "config.shown": "text",
+    "hostlist": "config.shown errors",
     "keys": "errors names",
     "kube": "causes addresses decoders errors field_managers names safe_yaml text selection",
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
     "config": (
-        "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases"
-        " safe_yaml selection text"
+        "addresses conf_lines config.base daemon_variables node_demand errors hostlist keys names parts.settings pulumi_yaml"
+        " releases safe_yaml selection text"
     ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
