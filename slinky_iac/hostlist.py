@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import groupby, product
 from math import prod
 
+from slinky_iac.config.shown import LONGEST_HOSTLIST, name_of, shown
 from slinky_iac.errors import HostlistError
 
 DEFAULT_LIMIT = 100_000
@@ -198,5 +199,8 @@ def _fault(expr: str, at: int, what: str) -> HostlistError:
 
 
 def _shown(text: str) -> str:
-    """``text`` for an error message: quoted, and cut where a hostile input would fill the screen."""
-    return repr(text if len(text) <= 200 else f"{text[:200]}…")
+    """``text`` for an error message: what has only names and numbers between the signs of a hostlist is quoted, and all else
+    may be a secret that stands where it shouldn't."""
+    parts = re.split(r"[][,\s]", text)
+    plain = len(text) <= LONGEST_HOSTLIST and all(name_of(part) == part for part in parts)
+    return repr(text) if plain else shown(text)

@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from math import ceil
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.compute import quantity
+from slurm_rules.daemon_variables import OF_USERS, OWN, fault_of_variable, is_written
 from slurm_rules.gates import pickled
 from slurm_rules.made import HARMLESS, MADE, Asked, Judging, Path_, Said, known_below, like_any
 from slurm_rules.model import everything
@@ -65,17 +67,7 @@ def may_lead(kind: str, path: Path_) -> bool:
     return any(len(path) < len(wanted) and _along(path, wanted) for wanted, _ in _rows_of(kind))
 
 
-_RUNS_CODE: Final = re.compile(
-    r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
-    r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+|OPENSSL_\w+|SSL_\w+|NODE_OPTIONS|JAVA_\w+|JDK_\w+"
-    r"|KRB5\w*|LDAP\w*|SSS\w*"
-    r"|(?=\w*?(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS))\w++",
-    re.IGNORECASE,
-)
-"""Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
-_OF_DAEMON: Final = re.compile(_LISTS["daemonEnv"])
 _OF_POD: Final = re.compile(r"\{'(?:fieldRef|resourceFieldRef)': \{[^{}]{1,300}\}\}")
-_SERVERS: Final = re.compile(r"[\w.:\[\]-]+:\d{1,5}(?:,[\w.:\[\]-]+:\d{1,5})*")
 
 
 def _label(asked: Asked) -> str | None:
@@ -197,18 +189,29 @@ def _off(asked: Asked) -> str | None:
 
 
 def _env(asked: Asked) -> str | None:
+    """By the program's own table. A variable of the program's is as it makes it, and one made of a limit is that limit."""
     value = asked.value if isinstance(asked.value, Mapping) else {}
-    of_jobs, name = asked.kind.endswith(("/NodeSet", "/LoginSet")), str(value.get("name"))
-    of_pod = of_jobs and name != "SLURM_CONF_SERVER" and _OF_POD.fullmatch(str(value.get("valueFrom")))
-    if set(value) != {"name", "value"} and not (of_pod and set(value) == {"name", "valueFrom"}):
+    kind, name, text = asked.kind.rpartition("/")[2], str(value.get("name")), str(value.get("value", ""))
+    if "value" in value and is_written(kind, name, text):
+        off = set(value) != _LITERAL or _is_off(asked, text)
+        return f"({name}) isn't what the limits of its container give" if off else None
+    of_pod = kind in OF_USERS and _OF_POD.fullmatch(str(value.get("valueFrom")))
+    if set(value) != _LITERAL and not (of_pod and set(value) == {"name", "valueFrom"}):
         return "isn't a name and a value alone"
-    if not of_jobs:
-        known = _OF_DAEMON.fullmatch(f"{name}={value['value']}")
-        return None if known else f"({name}) isn't as this program makes it"
-    if name == "SLURM_CONF_SERVER":  # slurmctld's hosts, as free as the one in a Controller's externalConfig
-        known = _SERVERS.fullmatch(str(value["value"]))
-        return None if known else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
-    return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
+    fault = fault_of_variable(kind, name, text)
+    return f"has {name}: {fault.value}" if fault else None
+
+
+_LITERAL: Final = {"name", "value"}
+
+
+def _is_off(asked: Asked, text: str) -> bool:
+    """Whether a variable isn't what the limit gives of which it is made: CPUs rounded up, mebibytes rounded down."""
+    own = OWN[str(asked.value["name"])]
+    if not own.limit or asked.resource is None:
+        return False
+    size = quantity(asked.resource.get("spec", "slurmd", "resources", "limits", own.limit))
+    return size is None or text != str(max(1, ceil(size)) if own.limit == "cpu" else int(size // 2**20))
 
 
 def _probe(asked: Asked) -> str | None:

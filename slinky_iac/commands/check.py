@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -75,9 +75,23 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         found += of_sound(_ruled(sound, there), faults, sound)
     if config is not None and not any(each.level is Level.ERROR for each in (*found, *unread)):
         found += unmakeable(config)  # a preview's last questions, too
-    places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
+    places = [*file.faults, *(Place(file.line_of(_as_typed(each.path, found, file)), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
+
+
+def _as_typed(path: str, found: Iterable[Finding], file: StackFile) -> str:
+    """The path of a setting as the file has it, where the file has another name for one of its levels: the finding about
+    that name says which."""
+    for each in found:
+        typed, meant, inner = each.path.split("."), list[str](), each.instead
+        while isinstance(inner, Mapping) and len(inner) == 1 and len(meant) < len(typed):
+            ((name, inner),) = inner.items()
+            meant.append(str(name))
+        parts = path.split(".")
+        if len(meant) == len(typed) and parts[: len(meant)] == meant and ".".join(meant) not in file.lines:
+            return ".".join((*typed, *parts[len(meant) :]))
+    return path
 
 
 def _order(place: Place) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.reading.stack_file import Place
 from slinky_iac.config.reading.yaml_faults import is_template, why_not
 from slinky_iac.config.sections import Operator
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, place
 from slinky_iac.errors import ProjectError
 from slinky_iac.pulumi_yaml import stack_of
 from slinky_iac.releases import LINES, OperatorVersion
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     found.notes[:0] = [*notes, *more]
     unread: list[tuple[str, str]] = []
     given = operator_keys.read_by(given, version, unread)
-    found.taken.left += [(f"--operator {key}", why) for key, why in unread]
+    found.taken.left += [(f"--operator {place(key)}", why) for key, why in unread]
     if below:
         found.notes.append(
             f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"

@@ -17,7 +17,7 @@ from slinky_iac.config.file_paths import context_name, file_path
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.kubernetes.names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity, whole_cpus
-from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_name, of_names
+from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_name, of_names, unknown_word
 from slinky_iac.config.slurm.gres import SHARED, GresItem
 from slinky_iac.config.slurm.names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
@@ -205,7 +205,7 @@ def _conf(
         for key in value:
             if _CONF_KEY.fullmatch(key) is None:
                 raise ValueError(
-                    f"got the key {name_of(key)}; slurm.conf parameters are letters and digits, for example Weight"
+                    f"got the key {unknown_word(key)}; slurm.conf parameters are letters and digits, for example Weight"
                 )
         for key, text in value.items():
             if texts.get(key.lower(), allowed).fullmatch(text) is None or not text.isprintable():

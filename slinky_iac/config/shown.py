@@ -2,14 +2,23 @@
 
 Messages go to logs, pull requests and pages, and a secret may stand where it shouldn't. So a text that is neither a name, a
 hostlist nor a path is shown up to :data:`SHORT` characters, what looks like a key is only described, and fields that name
-Secrets are never quoted.
+Secrets are never quoted where their value is refused.
+
+A passphrase of words (``correct-horse-battery-staple``) has the form of a name, and no form tells the two apart. So the kind
+of the place decides: where a site gives names of its own (NodeSets, partitions, features, labels, variables, a database) a
+name is shown whole, since a message that doesn't name the NodeSet is of no help; where only some words may be (fields,
+parameters, words of a list) another word is :func:`word_of`, in part. What remains is a passphrase typed as a site's own
+name: that name is in the objects and the pods, so a message tells no more than they do.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
+
+from slinky_iac.text import closest
 
 SHORT: Final = 12
 """Characters of the longest text that is shown whole without being a name."""
@@ -43,7 +52,7 @@ _FIELDS: Final = frozenset(f"{how}DuringSchedulingIgnoredDuringExecution" for ho
 """Kubernetes' fields that are longer."""
 _CUT: Final = re.compile(r".{0,12}…?\(\d+ characters\)")
 """A part of a path that was cut before."""
-_HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IGNORECASE)
+_HIDDEN: Final = re.compile(r"(secrets?|entry|key|password|pass|token)\d*$", re.IGNORECASE)
 
 
 class Refused(ValueError):
@@ -135,6 +144,13 @@ def place(path: str) -> str:
 def unknown_word(text: str) -> str:
     """The same of a single word that is known to be none of the schema's, so that no form makes it a name."""
     return text if len(text) <= SHORT and text.isprintable() else f"{_begin(text)}…({len(text)} characters)"
+
+
+def word_of(text: str, words: Iterable[str] = ()) -> str:
+    """A text where only some words may be: whole where it is short or like one of them, else in part."""
+    if len(text) <= SHORT or closest(text, words):
+        return name_of(text)
+    return unknown_word(text)
 
 
 def hidden(field: str) -> bool:

@@ -98,6 +98,7 @@ _PARTS = {
     "decoders": "",
     "engine": "causes errors text",
     "conf_lines": "",
+    "daemon_variables": "",
     "text": "",
     "causes": "",
     "errors": "text",
@@ -109,8 +110,8 @@ _PARTS = {
     "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names parts.keys",
     "config": (
-        "addresses conf_lines config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases"
-        " safe_yaml selection text"
+        "addresses conf_lines config.base daemon_variables node_demand errors hostlist keys names parts.settings pulumi_yaml"
+        " releases safe_yaml selection text"
     ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
@@ -293,7 +294,8 @@ NARROW = {
     "slinky_iac/commands/rotation/model.py": {"keys"},
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
-    "slinky_iac/config/shown.py": set(),
+    "slinky_iac/config/shown.py": {"text"},
+    "slinky_iac/hostlist.py": {"config.base", "errors"},  # of it, how messages show what was given
     "slinky_iac/config/reading/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml", "text"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),

@@ -1,6 +1,7 @@
 """Writes ``made.json`` from what the components render: ``PYTHONPATH=policies venv/bin/python -m tests.policies.making``.
 
-And ``conf_lines.py`` beside it, the program's own reader of Slurm's lines: the pack imports nothing of the program.
+And beside it texts of the program's own, since the pack imports nothing of it: ``conf_lines.py``, its reader of Slurm's
+lines, and ``daemon_variables.py``, its table of variables.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from slurm_rules.values import check_of
 from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
-from slinky_iac import conf_lines
+from slinky_iac import conf_lines, daemon_variables
 from slinky_iac.config.operator.own_pieces import own_pieces
 from slinky_iac.config.operator.pod_places import OURS
 from slinky_iac.config.operator.raw_fields import KINDS
@@ -29,7 +30,7 @@ from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
 from tests.stacks import networks
 
-WHOLE = ("unit", "volume", "mount", "env")
+WHOLE = ("unit", "volume", "mount")
 """Checks of parts that are compared as one with those that the program makes."""
 ALSO = ("label", "namespace-label", "note")
 """Checks of values beside which the program's own are right."""
@@ -238,8 +239,10 @@ def text() -> str:
     return json.dumps(made(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-READER = FILE.with_name("conf_lines.py")
-"""The program's reader of Slurm's lines, as the pack has it."""
+TWINS = {
+    FILE.with_name(f"{each.__name__.rpartition('.')[2]}.py"): Path(each.__file__) for each in (conf_lines, daemon_variables)
+}
+"""Texts of the program's that the pack has, too: where, and whence."""
 STACKS = {"inside": "all-in-kubernetes", "outside": "controller-outside"}
 """The plain stacks, and the form whose fence and NetworkPolicies each has."""
 BEGIN, END = (
@@ -268,7 +271,8 @@ def with_fence(name: str, stack: str) -> str:
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
-    READER.write_text(Path(conf_lines.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    for twin, own in TWINS.items():
+        twin.write_text(own.read_text(encoding="utf-8"), encoding="utf-8")
     for each in STACKS:
         file = Path(__file__).parent / "stacks" / f"{each}.yaml"
         file.write_text(with_fence(each, file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -16,7 +16,7 @@ from components import gates
 from components.cluster_identity import ClusterIdentity
 from components.gates import NodeSetScale, OutsideHosts
 from components.hybrid_cluster import EXPORTS
-from slinky_iac import conf_lines, names
+from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
 from slinky_iac.config.rules.slurm_files import READ_FILES
@@ -355,9 +355,10 @@ def test_the_pack_reads_lines_of_slurm_conf_as_slurm_reads_them(text: str) -> No
     assert list(slurm_files.conf_faults(text, "slurm.conf", world_of(model.Stack(()))))
 
 
-def test_the_pack_has_the_reader_of_the_program() -> None:
-    """One text: the pack imports nothing of the program, so ``tests.policies.making`` writes it there."""
-    assert making.READER.read_text(encoding="utf-8") == Path(conf_lines.__file__).read_text(encoding="utf-8")
+@pytest.mark.parametrize("twin", making.TWINS, ids=lambda each: each.stem)
+def test_the_pack_has_the_texts_of_the_program(twin: Path) -> None:
+    """One text each: the pack imports nothing of the program, so ``tests.policies.making`` writes them there."""
+    assert twin.read_text(encoding="utf-8") == making.TWINS[twin].read_text(encoding="utf-8")
 
 
 SCRIPTS = (

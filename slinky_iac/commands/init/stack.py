@@ -246,7 +246,7 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What to decide or to do that the file with these settings can't say for itself."""
     yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
-        line = completed("AuthInfo", found.named.get("AuthInfo", ""), "use_client_ids")
+        line = ",".join(map(name_of, completed("AuthInfo", found.named.get("AuthInfo", ""), "use_client_ids").split(",")))
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
     if found.judged.by_default:
         yield (

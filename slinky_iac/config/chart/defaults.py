@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from slinky_iac.config.chart.translation import merged
 from slinky_iac.config.paths import mapping, value_at
+from slinky_iac.config.shown import name_of, place
 from slinky_iac.releases import LINES
 from slinky_iac.text import some
 
@@ -116,11 +117,12 @@ def sssd_secrets(whole: dict[str, Any], line: tuple[int, int], left: list[tuple[
             each["ssh"] = {**ssh, "sssdConfRef": {"name": f"{name}-sssd-conf", "key": own}}
             places.setdefault(f"{name}-sssd-conf", []).append(f"nodesets.{nodeset}.ssh.sssdConfFrom")
     for secret, fields in places.items():
-        create = f"kubectl create secret generic {secret} -n {whole['namespaceOverride']}"
+        named, entry = name_of(secret), name_of(own)
+        create = f"kubectl create secret generic {named} -n {name_of(str(whole['namespaceOverride']))}"
         yield (
-            f"{some(fields, _MOST)}: Secret {secret}, which the chart makes and the stack doesn't. Make it before"
-            f" `pulumi up`: `{create} --from-file={own}=sssd.conf`; where your users are in no directory service (LDAP, AD),"
-            f" --from-literal={own}='[sssd]'. A release that runs has it, and `helm uninstall` deletes it"
+            f"{some(map(place, fields), _MOST)}: Secret {named}, which the chart makes and the stack doesn't. Make it before"
+            f" `pulumi up`: `{create} --from-file={entry}=sssd.conf`; where your users are in no directory service (LDAP,"
+            f" AD), --from-literal={entry}='[sssd]'. A release that runs has it, and `helm uninstall` deletes it"
         )
 
 

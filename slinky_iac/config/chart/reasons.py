@@ -23,6 +23,11 @@ SCHEDULED: Final = (
     " replaces them when it runs"
 )
 SSHD_PORT: Final = "the port stays sshd's, 22: NetworkPolicies of the stack and what it says to users go by that one"
+HOST_KEYS: Final = (
+    "slurm-operator makes sshd's host keys once, in Secret NAME-ssh-host-keys of the login set, and all its pods have them,"
+    " later ones too: remove the line. It takes no keys of yours"
+)
+"""``BuildLoginSshHostKeys``, 1.0 to 1.2: immutable."""
 UNREAD: Final = "the chart doesn't read it, so it has no effect with Helm"
 PASSWORD: Final = "the password is that of the Secret in passwordKeyRef; look that it is there"
 WORDS_OF_0: Final = ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter", "jwt", "debug")

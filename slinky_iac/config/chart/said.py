@@ -3,14 +3,14 @@ What none of these names is left out here, so that nothing goes without a word. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from slinky_iac.config.chart.translation import NO_MAPPING, Path, Taken, is_empty
+from slinky_iac.config.chart.translation import NO_MAPPING, Path, Taken, is_empty, masked
 from slinky_iac.config.chart.unread import SETS
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.shown import place
+from slinky_iac.config.shown import SHORT, name_of, place
 from slinky_iac.text import some
 
 UNSAID: Final = "isn't carried over, and what it is here isn't known: look it up in `slinky docs configuration`"
@@ -67,7 +67,34 @@ def account(values: Mapping[str, Any], found: Read) -> Read:
     notes = [*found.notes, *(_unused(kind, keys) for kind, keys in unused.items())]
     needless = [key for key in same if not (key.endswith(".external") and value_at(values, key.split(".")))]
     notes += [_needless(needless)] if needless else []  # an outside daemon has its line: its host
-    return Read(replace(found.taken, left=left), notes, same)
+    veil = veiled(values)
+    used = [(veil(key), veil(setting)) for key, setting in found.taken.used]
+    taken = replace(found.taken, left=[(veil(key), veil(why)) for key, why in left], used=used)
+    return Read(taken, [veil(note) for note in notes], [veil(key) for key in same])
+
+
+def veiled(values: Mapping[str, Any]) -> Callable[[str], str]:
+    """For a message about values: their keys and texts in it as messages show them, whatever rule made it."""
+    given = {text for text in _texts(values) if len(text) > SHORT and masked(text, "image") != text}
+
+    def veil(said: str) -> str:
+        for text in sorted(given, key=len, reverse=True):
+            said = said.replace(text, name_of(text))
+        return said
+
+    return veil
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
 
 
 def leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:

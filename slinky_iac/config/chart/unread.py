@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.config.chart.table import ANY, ROWS
+from slinky_iac.config.chart.table import ANY, ROWS, Row
 from slinky_iac.config.chart.translation import UNKNOWN, Path, fits, is_empty, row_of, words_of
 from slinky_iac.config.kubernetes.types import fields
 from slinky_iac.releases import LINES
@@ -94,7 +94,7 @@ def _unread(at: Path, path: Path, minor: int, found: Unread) -> str:
     if lines is not None and minor not in lines:
         others = " and ".join(f"1.{each}" for each in LINES if each in lines)
         only = f"chart 1.{minor} doesn't read it, {f'only {others}' if others else 'and no other release does'}"
-        return f"{only}{_instead(path if len(path) == 1 else at, minor)}"
+        return f"{only}{_instead(path if len(path) == 1 else at, minor) or _without(path)}"
     at = path if len(path) == 1 else at
     level = dict.fromkeys(known[len(at) - 1] for known in _same(at[:-1]) if len(known) >= len(at))
     return "" if at[-1] in level or "*" in level or not level else _misspelt(path, list(level), found)
@@ -106,6 +106,18 @@ def _instead(at: Path, minor: int) -> str:
     return next((f". There it is `{words}`" for lines, words in there.items() if minor in lines), "")
 
 
+def _without(path: Path) -> str:
+    """What it means that a key isn't read, and what there is here."""
+    row = row_of(path)
+    return f", so it has no effect with Helm{'' if row is None or '``' in words_of(row, path) else f'. {_here(row, path)}'}"
+
+
+def _here(row: Row, path: Path) -> str:
+    words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
+    words = f"it {words}" if words.startswith("is ") else words
+    return words[:1].upper() + words[1:] if " here" in words else f"Here {words}"
+
+
 def _misspelt(path: Path, level: list[str], found: Unread) -> str:
     """What to say of a word that isn't one of its level's; empty for one that is unlike each, or free there."""
     low = {each.lower(): each for each in level}
@@ -115,9 +127,7 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
     if ANY in level:
         return _of_kubernetes(path, level, found)
     if (row := row_of(path)) is not None:
-        words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
-        here = f"Here it {words}" if words.startswith("is ") else f"Here {words}"
-        return f"the chart doesn't read it, so it has no effect with Helm. {here}" if row.typed else ""
+        return f"the chart doesn't read it, so it has no effect with Helm. {_here(row, path)}" if row.typed else ""
     if close := closest(path[-1], low.values()):
         found.meant.add(".".join((*path[:-1], close)))
         return f"{UNKNOWN}; did you mean {close}? What is below it isn't carried over"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, word_of
 
 Faults = Iterator[tuple[str, str]]
 Piece = Mapping[str, Any]
@@ -40,7 +40,7 @@ def missing(value: Piece, fields: tuple[str, ...]) -> Faults:
 
 def one_of_these(value: object, words: tuple[str, ...] | list[str]) -> str:
     """That a value is none of a closed list."""
-    return f"is {name_of(str(value))}, and Kubernetes takes {', '.join(word or 'an empty text' for word in words)}"
+    return f"is {word_of(str(value), words)}, and Kubernetes takes {', '.join(word or 'an empty text' for word in words)}"
 
 
 def again(every: Iterable[tuple[str, str]]) -> Faults:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from slinky_iac.config.kubernetes import rules as kubernetes_rules
 from slinky_iac.config.kubernetes.names import is_quantity
 from slinky_iac.config.kubernetes.pieces import one_of_these
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, word_of
 from slinky_iac.text import closest
 
 RELEASE: Final = "1.35"
@@ -125,7 +125,7 @@ def _of_fields(
         if name not in known:
             near = closest(name, known)
             hint = f"it has {near}" if near else f"it has {', '.join(sorted(known))}"
-            yield f".{name_of(name)}", f"is not a field of {owner} {kind}; {hint}"
+            yield f".{word_of(name, known)}", f"is not a field of {owner} {kind}; {hint}"
             continue
         found = [*faults(known[name], each, depth + 1, line, whole=kubernetes)]
         yield from ((f".{name}{path}", why) for path, why in found)

@@ -48,8 +48,6 @@ class OwnPieces:
     """In the daemon's container."""
     before: Mapping[str, tuple[Mount, ...]]
     """Init containers, each with its mounts."""
-    variables: tuple[str, ...]
-    """Of the daemon's container, beside those that this program sets, too."""
 
     @property
     def containers(self) -> frozenset[str]:
@@ -87,8 +85,7 @@ def own_pieces(version: OperatorVersion, section: str, *, cluster: str = "", ssh
         before = _LOGFILE if version.prunes_slurm_conf else {**_RECONFIGURE, **_LOGFILE}
     if section == "nodesets" and ssh and version.has_ssh:
         mounts = (*mounts, _SSHD, _SSSD)
-    variables = (version.topology_variable,) if section == "nodesets" else ()
-    return OwnPieces(DAEMONS[section], mounts, before, variables)
+    return OwnPieces(DAEMONS[section], mounts, before)
 
 
 _MOUNTS: Final[Mapping[str, tuple[Mount, ...]]] = {

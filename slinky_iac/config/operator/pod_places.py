@@ -1,5 +1,6 @@
 """Places and variables of a daemon's pod that are the operator's or the image's, and names of this program's own volumes:
-another takes the place of keys, programs or settings. The operator's own pieces are :mod:`.own_pieces`.
+another takes the place of keys, programs or settings. The operator's own pieces are :mod:`.own_pieces`, and the table of
+variables is :mod:`slinky_iac.daemon_variables`.
 
 Source: slurm-operator ``internal/builder`` (volumes, mounts and variables of each daemon), start scripts of Slinky's images.
 """
@@ -7,12 +8,14 @@ Source: slurm-operator ``internal/builder`` (volumes, mounts and variables of ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from posixpath import normpath
 from typing import Final
 
+from slinky_iac import daemon_variables
+from slinky_iac.config.operator.raw_fields import KINDS
+from slinky_iac.daemon_variables import IMAGE_FOLDERS, Fault, listed
 from slinky_iac.keys.catalogue import SLURM
-from slinky_iac.keys.registry import VARIABLES
 
 _WHOLE: Final = frozenset(
     {
@@ -43,22 +46,6 @@ _INSIDE: Final = (
 """Places in them by which slurm.conf, keys, users, programs or what a daemon loads is another."""
 OURS: Final = re.compile(rf"slinky-.*|slurm-users(?:-given)?|sssd-(?:given|own|state)|{SLURM.volume}")
 """Volumes of this program's in pods of the operator's."""
-_RUNS_CODE: Final = re.compile(  # of slurmrestd's variables only levels of its log and forms of its answers are free
-    r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM_CONF\w*|SLURMRESTD_(?!(?:DEBUG(?:_STDERR|_SYSLOG)?|JSON|YAML)$)\w+|SLURM_JWT|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
-    r"|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN",
-    re.IGNORECASE,
-)
-_OWN_VARIABLES: Final = ("POD_CPUS", "POD_MEMORY", "SACKD_OPTIONS", "SLURMD_OPTIONS", *VARIABLES)
-"""Variables that this program or the operator sets, or that the image's start script takes for the daemon's arguments."""
-_OWN_OF: Final = {"restapi": ("MALLOC_ARENA_MAX",)}
-"""More of them, by section."""
-_VARIABLE: Final = re.compile(r"[!-<>-~][ -<>-~]*")
-"""Names that Kubernetes takes: printable, without ``=`` (ValidateEnvVarName, 1.30 and newer)."""
-_LIBRARIES: Final = "LD_LIBRARY_PATH"
-_LIBRARY_FOLDERS: Final = ("/usr", "/lib", "/lib64", "/opt")
-"""Where an image, and what a vendor's device plugin mounts into it, has libraries; nothing that users write."""
-_ENDS: Final = ("X", "CONF")
-"""What a key of a ConfigMap may be behind a prefix."""
 
 
 def covers(path: str) -> bool:
@@ -72,33 +59,35 @@ def is_ours(volume: str) -> bool:
     return OURS.fullmatch(volume) is not None
 
 
-def fault_of_variable(name: str, section: str, own: Iterable[str], value: str = "") -> str:
-    """Why the container of a section's daemon can't have a variable from a stack; empty where it can. ``own``: the
-    operator's own of the pod (:class:`.OwnPieces`). ``value``: empty where it isn't known; Google's part of Slinky's chart
-    has the driver's folder in LD_LIBRARY_PATH (``_vendor/google``)."""
-    if name == _LIBRARIES and value and all(_is_of_image(each) for each in value.split(":")):
-        return ""
-    if name == _LIBRARIES:
-        return f"others could run their code by it, so it may name folders below {', '.join(_LIBRARY_FOLDERS)} only"
-    if _RUNS_CODE.fullmatch(name) is not None:
-        return "with it a daemon would run other code, or ask another host. Remove it, or put it into the image"
-    if name in (*_own(section), *own):
-        return "it is set already, by the operator, the image or this program. Remove it"
-    return "" if _VARIABLE.fullmatch(name) else "it is not a name that Kubernetes takes. Rename it"
+def fault_of_variable(name: str, section: str, value: str = "") -> str:
+    """Why the container of a section's daemon can't have a variable from a stack; empty where it can. ``value``: empty where
+    it isn't known; Google's part of Slinky's chart has the driver's folder in LD_LIBRARY_PATH (``_vendor/google``)."""
+    fault = daemon_variables.fault_of_variable(KINDS[section], name, value)
+    return "" if fault is None else _words(fault, section)
 
 
-def fault_of_prefix(prefix: str, section: str, own: Iterable[str]) -> str:
+def fault_of_prefix(prefix: str, section: str) -> str:
     """Why its variables of a ConfigMap or Secret can't all begin like this; empty where they can."""
-    taken = any(name.startswith(prefix) for name in (*_own(section), *own))
-    if not prefix or not (taken or any(_RUNS_CODE.fullmatch(prefix + end) for end in _ENDS)):
-        return ""
-    return "with a key of it a daemon would run other code, or read another host's or pod's settings. Take another prefix"
+    fault = daemon_variables.may_begin(KINDS[section], prefix)
+    if fault is Fault.CODE:
+        return "with a key of it a daemon would run other code, or read settings of another host or pod. Take another prefix"
+    return "" if fault is None else _words(fault, section)
 
 
-def _is_of_image(folder: str) -> bool:
-    place = normpath(folder)
-    return folder.startswith("/") and any(place.startswith(f"{each}/") for each in _LIBRARY_FOLDERS)
+def _words(fault: Fault, section: str) -> str:
+    if fault is Fault.UNLISTED:
+        return (
+            f"this daemon has the cluster's keys, and libraries may read it and lead the daemon elsewhere, so it has only"
+            f" {', '.join(listed(KINDS[section]))} from a stack. Put it into the image"
+        )
+    return _WORDS[fault]
 
 
-def _own(section: str) -> tuple[str, ...]:
-    return (*_OWN_VARIABLES, *_OWN_OF.get(section, ()))
+_WORDS: Final[Mapping[Fault, str]] = {
+    Fault.CODE: "with it a daemon would run other code, or ask another host. Remove it, or put it into the image",
+    Fault.FOLDER: f"others could run their code by it, so it may name folders below {', '.join(IMAGE_FOLDERS)} only",
+    Fault.OWN: "it is set already, by the operator, the image or this program. Remove it",
+    Fault.VALUE: "its value isn't one that this daemon takes: TZ and LANG have names such as Europe/Berlin and C.UTF-8,"
+    " SLURMRESTD_DEBUG a level such as debug, MALLOC_ARENA_MAX a number. Correct the value",
+    Fault.NAME: "it is not a name that Kubernetes takes. Rename it",
+}

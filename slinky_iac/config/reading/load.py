@@ -17,8 +17,8 @@ from slinky_iac.config.kubernetes.types import is_word
 from slinky_iac.config.leaked import given_again
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.reading.levels import MARKERS, begun_by, elsewhere, in_camel_case, meant_by, siblings
-from slinky_iac.config.reading.mistakes import nested, of_pods, requested, unknown, wrong_value
-from slinky_iac.config.reading.pasted import items_of, of_text, parameter
+from slinky_iac.config.reading.mistakes import nested, of_any_word, of_pods, requested, unknown, wrong_value
+from slinky_iac.config.reading.pasted import entries_of, items_of, of_text, parameter
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
 from slinky_iac.config.slurm.node_gres import with_gres_conf
@@ -90,7 +90,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
         sizes = requested(rest)
         errors = [each for each in every if not _of_defaults(each, every) and _above(each["loc"]) not in sizes]
         found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
-        sized = tuple(_advised(path, "has requests and limits, as Kubernetes writes them", of) for path, of in sizes.items())
+        sized = tuple(_advised(path, of, "has requests and limits, as Kubernetes writes them") for path, of in sizes.items())
         return None, misplaced + sized + found
     except RecursionError:
         return None, (
@@ -173,7 +173,7 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
     if kind.startswith("model_") and isinstance(value, bool):
         known = switched(where, on=value)
         if known:
-            return _advised(where, f"got {_yaml(value)}", known)
+            return _advised(where, known, f"got {_yaml(value)}")
     own = kind == "value_error" and isinstance(value, Mapping)  # says what is wrong inside, where the place is right
     if (
         kind != "missing"
@@ -186,9 +186,9 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         got = f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}"
         if known.words == f"it is `{where}`":  # the place is right, and the form isn't
             return at(where).error(f"{got}{_instead(invalid['loc'], kind, value)}", known.paste, known.instead)
-        return _advised(where, got, known)
+        return _advised(where, known, got)
     if kind in _WHOLE and isinstance(value, str) and (known := of_text(where, value)) is not None:
-        return _advised(where, f"{_KINDS[kind]}, got a text", known)
+        return _advised(where, known, f"{_KINDS[kind]}, got a text")
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):
         return at(where).error(f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
@@ -222,7 +222,7 @@ def _of_type(invalid: ErrorDetails, where: str) -> Finding:
     else:
         got = _got(where, value)
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
-    items = items_of(where, value) if kind == "tuple_type" else []
+    items = entries_of(where, value) if kind == "tuple_type" else []
     return at(where).error(
         _KINDS.get(kind, "has the wrong type or form") + got,
         paste or _empty_nodeset(location, value),
@@ -271,7 +271,8 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     meant = meant_by(location)
     spelt = meant.lower() == word.lower()  # the same word: all below it goes with it
     if known := own or (None if spelt else advice(_path(typed), value) or of_pods(bare, value)):
-        return _advised(where, "is not a setting", known)
+        in_part = None if own or is_word(named) else of_any_word(typed, value, known)
+        return _advised(*(in_part or (where, known)), got="is not a setting")
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
     if not spelt and (other := elsewhere(location, value)):
@@ -328,7 +329,7 @@ def in_plain_text(name: str) -> str:
     )
 
 
-def _advised(where: str, got: str, known: Advice) -> Finding:
+def _advised(where: str, known: Advice, got: str) -> Finding:
     return at(where).error(f"{got}; {known.words}", known.paste, known.instead)
 
 

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from slinky_iac.config.chart.reasons import BACKUP, SSHD_PORT
-from slinky_iac.config.chart.translation import Advice
+from slinky_iac.config.chart.reasons import BACKUP, HOST_KEYS, SSHD_PORT
+from slinky_iac.config.chart.translation import Advice, advice
 from slinky_iac.config.chart.values import SAME, Left, Several, resources
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.kubernetes.types import fields
 from slinky_iac.config.reading.levels import in_camel_case, siblings
-from slinky_iac.config.shown import name_of, place
+from slinky_iac.config.reading.such_as import such_as
+from slinky_iac.config.shown import name_of, place, word_of
 from slinky_iac.config.slurm.gres import GresItem
 from slinky_iac.config.slurm.words import is_known
 from slinky_iac.config.stack import MEANT
@@ -41,6 +42,7 @@ _RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
 _SIZE: Final = re.compile(r"cpus?|memory|ephemeral-storage|hugepages-.*|[^/]+/[^/]+")
 """Names of what Kubernetes measures pods by."""
 _SPARE_SLURMDBD: Final = ("backup", "backups", "backuphost", "hosts", "accountingstoragebackuphost", "dbdbackuphost")
+_HOST_KEYS: Final = ("hostkey", "hostkeys", "sshhostkey", "sshhostkeys")
 _SECOND: Final = (
     "one host: a second slurmdbd is AccountingStorageBackupHost of the outside slurm.conf, and slurmrestd in Kubernetes asks"
     " the first alone. Name an address that leads to the one that runs, where there is one"
@@ -62,7 +64,9 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
     *above, name = map(str, location)
     if not above and name in _DAEMONS:
         section = _DAEMONS[name]
-        of_section = isinstance(value, Mapping) and section in ("controller", "accounting", "restapi")
+        parts = value.values() if isinstance(value, Mapping) and section in ("nodesets", "logins") else ()
+        by_name = bool(parts) and all(isinstance(each, Mapping) for each in parts)
+        of_section = by_name or (isinstance(value, Mapping) and section in ("controller", "accounting", "restapi"))
         return Advice(f"the section of {name} is `{section}`", {section: value} if of_section else {})
     is_nodeset = isinstance(value, Mapping) and is_dns_label(name) and bool(_OF_NODESET & value.keys())
     if is_nodeset and len(above) == 2 and above[0] == "nodesets":
@@ -96,7 +100,12 @@ def _without_a_setting(above: Sequence[str], name: str) -> str:
         return _SECOND
     if above[-1:] == ["external"] and name == "hosts":
         return f"it is `host`, {_one(above)}"
-    return SSHD_PORT if above[:1] == ["logins"] and len(above) == 2 and name.lower() in ("port", "sshport") else ""
+    is_login = above[:1] == ["logins"] and len(above) == 2
+    if is_login and name.lower() in _HOST_KEYS:
+        return HOST_KEYS
+    if above[:1] in (["logins"], ["nodesets"]) and len(above) == 2 and name.lower() in ("home", "homes"):
+        return f"users' homes are a volume: {such_as((*above, 'volumes'))}"
+    return SSHD_PORT if is_login and name.lower() in ("port", "sshport") else ""
 
 
 def _of_nodeset(nodeset: str, name: str, value: object) -> Advice | None:
@@ -126,6 +135,20 @@ def of_pods(location: Location, value: object) -> Advice | None:
             words = f"it is a field of Kubernetes' {kind}, and goes below `raw.{piece}`{spelt}"
             return Advice(words, nested((*part, "raw", piece, name), value))
     return None
+
+
+def of_any_word(location: Location, value: object, known: Advice) -> tuple[str, Advice] | None:
+    """Where the chart's answer is one for any word at a place, such as a field that this program hands on: that place and
+    the answer with the word in part, since it is none that the answer knows; None where the word is known, or short."""
+    *above, word = map(str, location)
+    part = word_of(word)
+    if part == word:
+        return None
+    where = place(".".join([*above, part]))
+    other = advice(where, value)
+    if other is None or other.words != known.words.replace(word, part):
+        return None
+    return where, Advice(other.words, is_whole=other.is_whole)
 
 
 def _parameter(name: str) -> str:

@@ -10,12 +10,16 @@ from slinky_iac.config.chart.conf_texts import members, words
 from slinky_iac.config.chart.translation import Advice, advice
 from slinky_iac.config.chart.values import SAME, Left, Several
 from slinky_iac.config.fields import is_address
+from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm.owned import OWNED, set_instead
 from slinky_iac.config.slurm.words import is_known
 
 _HOST: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(?::([0-9]{1,5}))?")
 _NODE_LINES: Final = re.compile(r"(nodesets|external\.slurmdHosts)\.")
+_LABEL: Final = r"[A-Za-z0-9][A-Za-z0-9_./-]{0,314}=(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?"
+_SELECTOR: Final = re.compile(rf"{_LABEL}(?:, ?{_LABEL})*")
+"""Labels as kubectl's ``-l`` takes them."""
 _A_LINE_EACH: Final = "write each parameter on a line of its own, `Name: Value`"
 _OUTSIDE: Final = "; with slurmctld outside they belong in its host's slurm.conf, and `slinky handoff` renders what it needs"
 
@@ -31,6 +35,9 @@ def of_text(path: str, text: str) -> Advice | None:
         return Advice("it is the host of `external`: write `host:` below it", _at(parts, own), is_whole=True)
     if "=" not in text:
         return None
+    if parts[-1] in {"nodeSelector", "labels"} and _SELECTOR.fullmatch(text):
+        pairs = dict(each.strip().split("=") for each in text.split(","))
+        return Advice("write each label as `NAME: VALUE`", _at(parts, pairs), is_whole=True)
     if parts[-1] in {"partition", "config"} or path.startswith("partitions."):
         return _partition(parts, text)
     if parts[-1] != "extraConf" or (known := advice(path, text)) is None or not known.settings:
@@ -83,8 +90,19 @@ def _at(parts: list[str], value: object) -> dict[str, Any]:
 
 
 def items_of(where: str, value: object) -> list[str]:
-    """Items of a list that were written without its brackets, where a message may show them; none of another value."""
-    if not isinstance(value, str) or hidden(where):
+    """Items of a list that were written without its brackets, where a message may show them; none of another value, nor
+    where items are mappings, of which a text is none."""
+    if not isinstance(value, str) or hidden(where) or _of_mappings(where):
         return []
     items = value.split(",")
     return items if all(each.replace("-", "").isalnum() and name_of(each) == each for each in items) else []
+
+
+def entries_of(where: str, value: object) -> list[Any]:
+    """The same, and a single entry that was written without its dash."""
+    return [value] if isinstance(value, Mapping) and value and _of_mappings(where) else items_of(where, value)
+
+
+def _of_mappings(where: str) -> bool:
+    """Whether a list of settings has mappings."""
+    return such_as((*(int(part) if part.isdecimal() else part for part in where.split(".")), 0)).startswith("- {")

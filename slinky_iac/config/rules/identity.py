@@ -51,6 +51,18 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
+def _a_secret(config: StackConfig) -> str:
+    """How a Secret for sssd.conf is made by hand, in a namespace that the first `pulumi up` would make after it."""
+    space = config.cluster.namespace
+    secret = f"`kubectl create secret generic slurm-sssd -n {space} --from-literal=sssd.conf='[sssd]'`"
+    if not config.cluster.create_namespace or config.cluster.keep_namespace:
+        return secret
+    return (
+        f"{secret} (where namespace {space} isn't there yet, before it `kubectl create namespace {space}`, and set"
+        " cluster.createNamespace: false)"
+    )
+
+
 def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `identity.sssd`, and about login sets, which need sssd.conf in every case."""
     given = config.identity.sssd
@@ -58,8 +70,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         if login.sssd_conf_from is None and given is None:
             yield at(f"logins.{name}.sssdConfFrom").error(
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd. If your users are in no directory"
-                " service (LDAP, AD), make a Secret with one line, `kubectl create secret generic slurm-sssd"
-                f" -n {config.cluster.namespace} --from-literal=sssd.conf='[sssd]'`, and name it:"
+                f" service (LDAP, AD), make a Secret with one line, {_a_secret(config)}, and name it:"
                 " sssdConfFrom: {secret: slurm-sssd}"
             )
     if given is None:

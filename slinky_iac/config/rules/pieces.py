@@ -66,7 +66,7 @@ def _variables(part: Part) -> Iterator[Finding]:
     seen: set[str] = set()
     for path, each in part.variables():
         name, is_raw = str(each.get("name", "")), ".raw." in path
-        if fault := fault_of_variable(name, part.section, part.own.variables, str(each.get("value", ""))):
+        if fault := fault_of_variable(name, part.section, str(each.get("value", ""))):
             yield at(path).error(f"has {name_of(name)}: {fault}" if is_raw else f"isn't taken: {fault}")
         elif name in seen:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
@@ -90,7 +90,7 @@ def _in_clear(path: str, variable: Piece) -> Iterator[Finding]:
 def _prefixes(part: Part) -> Iterator[Finding]:
     for each in listed(part.raw.container, "envFrom"):
         prefix = str(each.get("prefix", ""))
-        if fault := fault_of_prefix(prefix, part.section, part.own.variables):
+        if fault := fault_of_prefix(prefix, part.section):
             yield at(f"{part.path}.raw.container.envFrom").error(f"has the prefix {name_of(prefix)}: {fault}")
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.pieces import listed
-from slinky_iac.config.operator.own_pieces import own_pieces
 from slinky_iac.config.operator.pod_places import fault_of_variable
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.owned import OWNED_BY_DATABASE, set_instead
@@ -49,10 +48,9 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Pod specs, the state and previews show the environment, and each job inherits it."""
-    own = own_pieces(config.operator_version, "nodesets").variables
     found = {
         f"nodesets.{name}.env": {
-            key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets", own)
+            key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets", value)
         }
         for name, each in config.nodesets.items()
     }

@@ -10,7 +10,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.operator import conf as operator_conf
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.quantities import amount, mebibytes, whole_cpus
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, word_of
 from slinky_iac.config.slurm import refusals as slurm_refusals
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.node_groups import hosts_in
@@ -253,9 +253,9 @@ def _switch(words: slurm_words.Words, key: str, value: str) -> str:
 def _options(words: slurm_words.Words, path: str, value: str, release: str) -> Iterator[Finding]:
     key = path.rpartition(".")[2]
     for option in words.passed_over(key, value):
-        hint = words.hint(key, option, "slurm.conf(5)")
+        hint, had = words.hint(key, option, "slurm.conf(5)"), word_of(option, words.all_options)
         yield at(path).warning(
-            f"has {name_of(option)}, which Slurm {release} passes over, at most with a line in its log ({hint}): what it"
+            f"has {had}, which Slurm {release} passes over, at most with a line in its log ({hint}): what it"
             " says has no effect. Correct it, or remove it",
             id="slurm-ignores",
         )

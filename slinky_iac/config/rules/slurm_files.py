@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.conf_lines import conf_lines, includes, numbered
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, word_of
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.slurm.node_groups import node_groups
 from slinky_iac.config.slurm.reach import LUA_COMMENT, LUA_NAME
@@ -155,14 +155,15 @@ def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
         for line, key, value in pairs(config.slurmctld.config_files.get(name, "")):
             where = at(f"controller.configFiles.{name}")
             for option in words.passed_over(key, value):
+                had = word_of(option, words.all_options)
                 yield where.warning(
-                    f"has {name_of(option)} in {name_of(key)} on line {line}, which Slurm {config.slurm_release} passes over"
+                    f"has {had} in {name_of(key)} on line {line}, which Slurm {config.slurm_release} passes over"
                     f" ({words.hint(key, option, f'{name}(5)')}). Correct it, or remove it",
                     id="slurm-ignores",
                 )
             if name == _MPI and key not in words:
                 instead = slurm_words.instead_of(key, name, config.slurm_release)
-                said = f"has {name_of(key)} on line {line}, which Slurm passes over. {instead}"
+                said = f"has {word_of(key, words.kinds)} on line {line}, which Slurm passes over. {instead}"
                 yield where.warning(said, id="slurm-ignores")
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import shown, word_of
 from slinky_iac.releases import release_numbers
 from slinky_iac.text import closest
 
@@ -124,6 +124,11 @@ class Words:
     heads: tuple[str, ...]
     """What a line may begin with; none where that is any parameter."""
 
+    @property
+    def all_options(self) -> frozenset[str]:
+        """Options of any parameter: one of another is no secret either."""
+        return frozenset().union(*self.options.values())
+
     def __contains__(self, key: str) -> bool:
         return key.lower() in self.kinds
 
@@ -180,8 +185,9 @@ class Words:
         """What is wrong with a value of which :meth:`fault` says what is taken, in words."""
         if not (wrong := self.unknown(key, value)):
             return f"is {shown(value)}"
-        close = closest(wrong[0], sorted(self.lists[key.lower()]))
-        return f"has {', '.join(map(name_of, wrong))}" + (f" (did you mean {close}?)" if close else "")
+        known = sorted(self.lists[key.lower()])
+        close = closest(wrong[0], known)
+        return f"has {', '.join(word_of(each, known) for each in wrong)}" + (f" (did you mean {close}?)" if close else "")
 
     def no_plugin(self, key: str, value: str) -> str:
         """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""

@@ -116,7 +116,7 @@ RAW += [
     _refused(f"{section}: {what}", section, {"container": {"env": env}}, "container.env", words)
     for what, section, env, words in (
         ("arguments of sackd", "logins", [{"name": "SACKD_OPTIONS", "value": "-v"}], ("SACKD_OPTIONS", "set already")),
-        ("a variable twice", "controller", [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}], ("A", "set already")),
+        ("a variable twice", "logins", [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}], ("A", "set already")),
         ("no name of a variable", "restapi", [{"name": "A=B", "value": "1"}], ("not a name",)),
     )
 ]

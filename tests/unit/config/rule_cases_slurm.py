@@ -210,7 +210,7 @@ REPLACED = [
         (
             "X11Parameters",
             "home_xauthority,use_raw_hostname",
-            ("use_raw_hostname", "home_xauthority"),
+            ("use_r…(16 characters)", "home_xauthority"),
             "home_xauthority",
             {},
         ),

@@ -275,7 +275,7 @@ def test_an_unknown_parameter_leads_to_where_it_is_known(file: str, key: str, sa
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("DebugFlags", "Gang,Backfil,NoSuchFlagAtAll", "has Backfil, NoSuchFlagAtAll (did you mean backfill?)"),
+        ("DebugFlags", "Gang,Backfil,NoSuchFlagAtAll", "has Backfil, NoSuc…(15 characters) (did you mean backfill?)"),
         ("AccountingStorageEnforce", "limits,qoss", "has qoss (did you mean qos?)"),
         ("PropagateResourceLimits", "memlock", "has memlock"),
     ],
