@@ -37,9 +37,9 @@ class Accounting(Component):
         super().__init__("Accounting", name, args.config, opts)
         config = args.config
         secret = None
-        for each in objects.database(config) if args.database_password is not None else ():
+        for manifest in objects.database(config) if args.database_password is not None else ():
             data = {DATABASE_PASSWORD_ENTRY: args.database_password}
-            secret = register_object(name, config, each, child(self, **HIDDEN), string_data=data)
+            secret = register_object(name, config, manifest, child(self, **HIDDEN), string_data=data)
         noted: dict[str, pulumi.Input[str]] = {}
         if args.token_set is not None and config.slurmdbd.pods:
             noted |= {key.annotation: pulumi.Output.from_input(args.token_set).apply(_digest) for key in config.own_keys}

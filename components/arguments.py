@@ -127,20 +127,20 @@ def require_arguments(made: type, what: str, given: Iterable[str]) -> None:
     """Raises :class:`StackRefused` for an argument that the class doesn't have, which Python alone would name without those
     that there are."""
     parameters = inspect.signature(made.__init__).parameters.values()  # type: ignore[misc]
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
-    known = [each.name for each in parameters if each.name != "self"]
-    strange = [each for each in given if each not in known]
+    known = [parameter.name for parameter in parameters if parameter.name != "self"]
+    strange = [argument for argument in given if argument not in known]
     faults = (option_faults([name]) or (f"{name}: is not an argument; {_instead(name, known)}",) for name in strange)
-    if found := tuple(fault for each in faults for fault in each):
-        raise refuse(what, found)
+    if messages := tuple(fault for group in faults for fault in group):
+        raise refuse(what, messages)
 
 
 def _instead(name: str, known: Sequence[str]) -> str:
     """What to write in place of an argument that there isn't."""
     if near := closest(name, known):
         return f"did you mean {near}?"
-    within = [each.replace("*", "NAME") for each in holding(name) if each.partition(".")[0] in known]
+    within = [section.replace("*", "NAME") for section in holding(name) if section.partition(".")[0] in known]
     if within:
         more = ", …" if len(within) > _SHOWN else ""
         return f"it is a setting of {', '.join(within[:_SHOWN])}{more}"
@@ -159,23 +159,23 @@ def in_snake_case(fault: str) -> str:
     return _names_in_python(_YAML.sub(_line_in_python, fault))
 
 
-def _line_in_python(found: re.Match[str]) -> str:
-    text, value = found["value"], found["value"]
+def _line_in_python(match: re.Match[str]) -> str:
+    text, value = match["value"], match["value"]
     if "…" in text:  # what is left out is a person's to write, in a program as in a file
-        return found[0]
+        return match[0]
     try:
         value = safe_yaml.read(text) if text[0] in "[{" else json.loads(text)
     except ValueError:
         if text[0] in "[{":
-            return found[0]
-    return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
+            return match[0]
+    return f'{match["lead"]}"{in_python(match["name"])}": {_literal(value)}'
 
 
 def _literal(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(child)}" for key, child in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 

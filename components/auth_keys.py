@@ -96,8 +96,8 @@ class AuthKeys(Component):
     def client_file(self, keys: KeyOutputs) -> pulumi.Output[str] | None:
         """What clients in other namespaces get: slurm.jwks where daemons have it, else slurm.key; None where others make
         the Secrets."""
-        found = keys.bundles.get(self._client_file)
-        return self._values.get(SLURM.name) if found is None else pulumi.Output.from_input(found)
+        bundle = keys.bundles.get(self._client_file)
+        return self._values.get(SLURM.name) if bundle is None else pulumi.Output.from_input(bundle)
 
     def _key(self, name: str, key: Key, args: AuthKeysArgs) -> pulumi.Output[str]:
         """Make the key's Secret, unless others do; returns its fingerprint."""
@@ -134,8 +134,8 @@ class AuthKeys(Component):
 def _made_at(meta: dict[str, Any]) -> str:
     """The time in an ObjectMeta: outputs have its names as Python writes them, typed or plain (run on 4.34), inputs in a
     preview as the program does. ``dict.get``, since that of the SDK's type warns."""
-    found = dict.get(meta, "creation_timestamp", dict.get(meta, "creationTimestamp"))
-    return found if isinstance(found, str) else ""
+    timestamp = dict.get(meta, "creation_timestamp", dict.get(meta, "creationTimestamp"))
+    return timestamp if isinstance(timestamp, str) else ""
 
 
 def key_fingerprint(data: pulumi.Output[str] | None) -> pulumi.Output[str]:

@@ -48,14 +48,14 @@ class Client(Component):
         super().__init__("Client", name, args.cluster, opts)
         config, settings = args.cluster, args.settings
         space = self._namespace(name, args)
-        for each in objects.client_objects(config, args.name, settings):
-            if each.kind == "Secret" and args.key is not None:
+        for manifest in objects.client_objects(config, args.name, settings):
+            if manifest.kind == "Secret" and args.key is not None:
                 data = {client_secret(config, args.name, settings).entry: args.key}
-                register_object(name, config, each, child(self, space, **HIDDEN), data=data)
-            elif each.kind == "ConfigMap":
-                register_object(name, config, each, child(self, space))
-            elif each.kind == "Deployment":
-                self._deployment(name, args, each, space)
+                register_object(name, config, manifest, child(self, space, **HIDDEN), data=data)
+            elif manifest.kind == "ConfigMap":
+                register_object(name, config, manifest, child(self, space))
+            elif manifest.kind == "Deployment":
+                self._deployment(name, args, manifest, space)
         if settings.jupyterhub is not None:
             self._hub(name, args, settings.jupyterhub, space)
         self.pod = pulumi.Output.from_input(client_pod(config, args.name, settings))

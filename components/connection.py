@@ -85,10 +85,10 @@ class Component(pulumi.ComponentResource):
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
         """Raises :class:`StackRefused`, before anything is registered."""
         end_silently()
-        found, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
-        if found is None:
+        provider, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
+        if provider is None:
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=self.providers(config)))
-        elif not isinstance(found, ClusterProvider) or found.access != access:
+        elif not isinstance(provider, ClusterProvider) or provider.access != access:
             raise StackRefused(
                 f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
                 " two could be different clusters. Nothing of it was made. Leave `provider` and `providers` out, and name"
@@ -104,13 +104,17 @@ class Component(pulumi.ComponentResource):
 
         def __getattr__(self, name: str) -> object:
             """Of what isn't there, which name is meant. Raises AttributeError."""
-            near = "" if name.startswith("_") else closest(name, (each for each in dir(self) if not each.startswith("_")))
+            near = (
+                ""
+                if name.startswith("_")
+                else closest(name, (attribute for attribute in dir(self) if not attribute.startswith("_")))
+            )
             meant = f"; did you mean {near}?" if near else ""
             raise AttributeError(f"{name} isn't an attribute of this resource{meant}", name=name, obj=self)
 
     def register_outputs(self, outputs: Mapping[str, Any]) -> None:
         """What the state has of the component."""
-        super().register_outputs({name: self.filled(each) for name, each in outputs.items()})
+        super().register_outputs({name: self.filled(output) for name, output in outputs.items()})
 
     def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:
         """Providers for a component that stands alone."""
@@ -123,7 +127,10 @@ def given(opts: pulumi.ResourceOptions | None) -> pulumi.ProviderResource | None
         return None
     several: Any = opts.providers or ()
     listed = several.values() if isinstance(several, Mapping) else several
-    own = next((each for each in (opts.provider, *listed) if each is not None and each.package == "kubernetes"), None)
+    own = next(
+        (provider for provider in (opts.provider, *listed) if provider is not None and provider.package == "kubernetes"),
+        None,
+    )
     return own if own is not None or opts.parent is None else opts.parent.get_provider(_MEMBER)
 
 

@@ -45,7 +45,7 @@ class Controller(Component):
     def __init__(self, name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Controller", name, args.config, opts)
         config = args.config
-        files = [register_object(name, config, each, child(self)) for each in objects.scripts(config)]
+        files = [register_object(name, config, script, child(self)) for script in objects.scripts(config)]
         told = args.jwt_key_fingerprint
         first = first_look("controllers", config, ownership.custom(config, "controllers"))
         queue = _queue_first(config, args.filled)

@@ -28,8 +28,8 @@ class ExternalEndpoints(Component):
 
     def __init__(self, name: str, args: ExternalEndpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("ExternalEndpoints", name, args.config, opts)
-        found = tuple(objects.endpoints(args.config))
-        for endpoint in found:
+        endpoints = tuple(objects.endpoints(args.config))
+        for endpoint in endpoints:
             register(self, name, args.config, endpoint_objects(endpoint))
-        self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in found])
+        self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in endpoints])
         self.register_outputs({"service_names": self.service_names})

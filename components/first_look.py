@@ -61,9 +61,9 @@ def import_command(component: pulumi.Resource, parent: pulumi.Resource | None, k
 def _hook(name: str, config: ClusterConfig, question: Question, mends: Command | None = None) -> pulumi.ResourceHook:
     async def look(_args: pulumi.ResourceHookArgs) -> None:
         preview = pulumi.runtime.is_dry_run()
-        found = await in_thread(lambda: refusal(config, question, os.environ, Path.home(), preview=preview), None)
-        if found is not None:
-            raise pulumi.RunError(found if mends is None else found.replace("{}", await mends()))
+        message = await in_thread(lambda: refusal(config, question, os.environ, Path.home(), preview=preview), None)
+        if message is not None:
+            raise pulumi.RunError(message if mends is None else message.replace("{}", await mends()))
 
     return pulumi.ResourceHook(name, look, pulumi.ResourceHookOptions(on_dry_run=True))
 
@@ -86,11 +86,11 @@ def look_before(
             old = within(args.old_outputs or {}, new)
         if not changes(old, new):
             return
-        found = await look()
-        if found and pulumi.runtime.is_dry_run():
-            pulumi.log.warn(warns.replace("{}", found))
-        elif found:
-            raise pulumi.RunError(stops.replace("{}", found))
+        message = await look()
+        if message and pulumi.runtime.is_dry_run():
+            pulumi.log.warn(warns.replace("{}", message))
+        elif message:
+            raise pulumi.RunError(stops.replace("{}", message))
 
     return pulumi.ResourceHook(name, before_update, pulumi.ResourceHookOptions(on_dry_run=True))
 
@@ -100,7 +100,7 @@ def within(there: Any, asked: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(there, Mapping) and isinstance(asked, Mapping):
         return {key: within(there[key], inner) for key, inner in asked.items() if key in there}
     if isinstance(there, list) and isinstance(asked, list) and len(there) == len(asked):
-        return [within(*each) for each in zip(there, asked, strict=True)]
+        return [within(*pair) for pair in zip(there, asked, strict=True)]
     return there
 
 
@@ -109,9 +109,9 @@ def require_adopted(config: ClusterConfig) -> None:
     question = adopted(config)
     if question is None or has_mocks():
         return
-    found = refusal(config, question, os.environ, Path.home(), preview=pulumi.runtime.is_dry_run())
-    if found is not None:
-        raise StackRefused(found)
+    message = refusal(config, question, os.environ, Path.home(), preview=pulumi.runtime.is_dry_run())
+    if message is not None:
+        raise StackRefused(message)
 
 
 def none_lost(_plural: str) -> str | None:
@@ -124,11 +124,11 @@ def require_there(resource: pulumi.CustomResource, plural: str, lost: Lost) -> N
     would wait out its deadline. In a preview a resource has an ID only where the state has it."""
 
     async def look(_known: str) -> None:
-        found = await in_thread(lambda: lost(plural), None)
-        if found is not None and not pulumi.runtime.is_dry_run():
-            raise pulumi.RunError(found)
-        if found is not None:
-            pulumi.log.warn(found, resource=resource)
+        message = await in_thread(lambda: lost(plural), None)
+        if message is not None and not pulumi.runtime.is_dry_run():
+            raise pulumi.RunError(message)
+        if message is not None:
+            pulumi.log.warn(message, resource=resource)
 
     told: pulumi.Output[None] = resource.id.apply(look)
     del told

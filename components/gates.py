@@ -133,8 +133,8 @@ def child_urn(parent: pulumi.Resource, kind: type[Resource], name: str) -> pulum
         head, project, types, _ = urn.split("::", 3)
         return f"{head}::{project}::{types}${leaf}"
 
-    found = parent.urn.apply(of)
+    output = parent.urn.apply(of)
     # Without the dependency that parent.urn carries: on a component it means all its children, this one among them, and
     # the SDK refuses that as a circle. The child waits for its parent in any case.
-    value = cast("Awaitable[str]", found.future(with_unknowns=True))
-    return pulumi.Output(set(), value, found.is_known(), found.is_secret())
+    value = cast("Awaitable[str]", output.future(with_unknowns=True))
+    return pulumi.Output(set(), value, output.is_known(), output.is_secret())

@@ -34,12 +34,12 @@ def removal_props(config: StackConfig) -> dict[str, Any]:
         standing[name] = {"resource": names.nodeset_resource(base, name), "controller": base, **own}
     hosts = [login_hosts(config, name, login) for name, login in config.logins.items()]
     for name, client in config.clients.items():
-        found = (client_hosts(config, name, client), notebook_hosts(config, name, client))
-        hosts += [each for each in found if each is not None]
+        optional_hosts = (client_hosts(config, name, client), notebook_hosts(config, name, client))
+        hosts += [host for host in optional_hosts if host is not None]
     return {
         **stack_props(config),
         "cluster": config.cluster.name,
         "operatorVersion": config.operator.version,
         "policy": plain_policy(policy_of(config)),
-        "stands": {**standing, **{each.name: each.props() for each in hosts}},
+        "stands": {**standing, **{host.name: host.props() for host in hosts}},
     }

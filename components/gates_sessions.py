@@ -90,7 +90,7 @@ def before_sssd(config: StackConfig, way: Way) -> pulumi.ResourceHookBinding:
     users = {name: login for name, login in config.logins.items() if login.sssd_conf_from is None}
     hosts = [login_hosts(config, name, login) for name, login in users.items()]
     return pulumi.ResourceHookBinding(
-        before_update=[_look(config, way, each, replaces, "-sssd") for each in hosts if not each.interrupts]
+        before_update=[_look(config, way, host, replaces, "-sssd") for host in hosts if not host.interrupts]
     )
 
 

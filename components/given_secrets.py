@@ -17,19 +17,19 @@ from .inputs import Given, is_known
 from .plain_data import FORMATTED, got, is_of_output, of_resource
 
 
-def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pulumi.Input[str]]:
+def given_secrets(secrets: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pulumi.Input[str]]:
     """Those that are given, by the names of their configuration values; each is a text or an Output."""
     return {
-        name: pulumi.Output.from_input(each) if isinstance(each, Awaitable) else each
-        for name, each in found.items()
-        if each is not None
+        name: pulumi.Output.from_input(secret) if isinstance(secret, Awaitable) else secret
+        for name, secret in secrets.items()
+        if secret is not None
     }
 
 
-def wrong_kinds(found: Mapping[str, object]) -> list[Finding]:
+def wrong_kinds(secrets: Mapping[str, object]) -> list[Finding]:
     """Faults of those that are no text and no Output, or a text made of an Output, which would be the secret."""
-    said = {name: _wrong_kind(name, each) for name, each in found.items() if each is not None}
-    return [at(ARGUMENTS[name]).error(each) for name, each in said.items() if each]
+    said = {name: _wrong_kind(name, secret) for name, secret in secrets.items() if secret is not None}
+    return [at(ARGUMENTS[name]).error(message) for name, message in said.items() if message]
 
 
 def _wrong_kind(name: str, given: object) -> str:
@@ -48,7 +48,7 @@ def _wrong_kind(name: str, given: object) -> str:
 
 def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:
     """What is wrong with each that is a text."""
-    for name in (name for name, each in secrets.items() if isinstance(each, str)):
+    for name in (name for name, secret in secrets.items() if isinstance(secret, str)):
         yield (
             f"{ARGUMENTS[name]}: is a text and no Output. If the program has it in plain text, treat it as leaked: it is in"
             f" the file and its history. {given_again(name)}. Leave this argument out then, or give an Output:"
@@ -56,14 +56,14 @@ def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:
         )
 
 
-async def said_of(found: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
+async def said_of(inputs: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
     """Of Outputs: that one isn't secret, and in a preview which aren't known yet, so that none passes in silence."""
-    outputs = {name: each for name, each in secrets.items() if isinstance(each, pulumi.Output)}
+    outputs = {name: secret for name, secret in secrets.items() if isinstance(secret, pulumi.Output)}
     # What isn't known yet isn't marked as secret either, also where it will be.
-    said = [_open(name) for name, each in outputs.items() if await is_known(each) and not await _is_secret(each)]
+    said = [_open(name) for name, output in outputs.items() if await is_known(output) and not await _is_secret(output)]
     if pulumi.runtime.is_dry_run():
-        unknown = [path for path, each in found.by_path.items() if not await is_known(each)]
-        unknown += [ARGUMENTS[name] for name, each in outputs.items() if not await is_known(each)]
+        unknown = [path for path, output in inputs.by_path.items() if not await is_known(output)]
+        unknown += [ARGUMENTS[name] for name, output in outputs.items() if not await is_known(output)]
         said += [_later(unknown)] if unknown else []
     return tuple(said)
 

@@ -28,11 +28,11 @@ def of_release(
     where the registry has no tag of the version."""
 
     def before(args: pulumi.ResourceHookArgs) -> None:
-        found = (args.new_inputs or {}).get("version")
-        if found != version:
+        release = (args.new_inputs or {}).get("version")
+        if release != version:
             raise pulumi.RunError(
-                f"{setting} is the digest of release {found} of the chart {which}, and the stack is of {version}. Nothing of"
-                f" the chart was deployed. Set the digest that `helm pull` prints for {version}"
+                f"{setting} is the digest of release {release} of the chart {which}, and the stack is of {version}. Nothing"
+                f" of the chart was deployed. Set the digest that `helm pull` prints for {version}"
             )
 
     hook = pulumi.ResourceHook(f"slinky-chart-release-{which}", before, pulumi.ResourceHookOptions(on_dry_run=True))

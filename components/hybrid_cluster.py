@@ -179,7 +179,7 @@ class HybridCluster(Joinable):
             networks = NetworkPolicies(f"{name}-networks", NetworkPoliciesArgs(config=config), self._child(operator, space))
         for made in objects.trial_record(config):
             register_object(name, config, made, self._child(space), data=self._late(lambda: record(self.config)))
-        quotas = [register_object(name, config, each, self._child(space)) for each in objects.quota(config)]
+        quotas = [register_object(name, config, quota, self._child(space)) for quota in objects.quota(config)]
         users = self._users(name, settings, authority, space)
         first = (operator, space, keys, endpoints, *guards, networks, *quotas, users)
         accounting = None
@@ -201,8 +201,8 @@ class HybridCluster(Joinable):
         workers = self._workers(name, config, controller, (*first, controller, restapi, *labels))
         self._gates(name, config, read, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
-        for each in behind(config, "slurmrestd"):
-            custom_resource(config, each, self._child(*first))
+        for manifest in behind(config, "slurmrestd"):
+            custom_resource(config, manifest, self._child(*first))
         join = listed(config.slurmctld.joins)
         self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
         self.slurmd_join = pulumi.Output.from_input(f"/usr/sbin/slurmd --conf-server {join}")
@@ -228,15 +228,15 @@ class HybridCluster(Joinable):
         return child(self, *after, provider=self._kube, **more)
 
     async def _look(self, notices: Callable[[StackConfig], Awaitable[tuple[Finding, ...]]]) -> int:
-        found = acknowledged(await notices(self.config), self.config.acknowledged)
-        say(found, self, self.given)
-        return len(found)
+        findings = acknowledged(await notices(self.config), self.config.acknowledged)
+        say(findings, self, self.given)
+        return len(findings)
 
     def _of_settings(self) -> list[str]:
         """The output ``findings``, and it is said."""
         say(self.judged, self, self.given)
-        found: list[str] = self.filled([_worded(each) for each in self.judged])
-        return found
+        lines: list[str] = self.filled([_worded(finding) for finding in self.judged])
+        return lines
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
         more = {"provider": self._kube, "retain_on_delete": config.cluster.keep_namespace}
@@ -278,12 +278,12 @@ class HybridCluster(Joinable):
         self, name: str, settings: StackSettings, authority: str | None, space: Namespace | None
     ) -> pulumi.Resource | None:
         config, conf = settings.config, settings.sssd_conf
-        for each in objects.users(config):
-            return register_object(name, config, each, self._child(space))  # type: ignore[no-any-return]
-        for each in objects.sssd(config) if conf is not None else ():
+        for manifest in objects.users(config):
+            return register_object(name, config, manifest, self._child(space))  # type: ignore[no-any-return]
+        for manifest in objects.sssd(config) if conf is not None else ():
             files = {CONF: conf} if authority is None else {CONF: conf, CA: authority}
             options = self._child(space, hooks=before_sssd(config, way_of(config, self.filled)), **HIDDEN)
-            return register_object(name, config, each, options, string_data=files)  # type: ignore[no-any-return]
+            return register_object(name, config, manifest, options, string_data=files)  # type: ignore[no-any-return]
         return None
 
     def _workers(
@@ -325,9 +325,9 @@ class HybridCluster(Joinable):
                 pulumi.export(part.name, by_name(run))
 
     def _clients(self, name: str, config: StackConfig, key: pulumi.Output[str] | None, *after: pulumi.Resource) -> None:
-        for each, settings in config.clients.items():
-            args = ClientArgs(cluster=config, name=each, settings=settings, key=key, filled=self.filled)
-            self.client_components[each] = Client(f"{name}-client-{each}", args, self._child(*after))
+        for client, settings in config.clients.items():
+            args = ClientArgs(cluster=config, name=client, settings=settings, key=key, filled=self.filled)
+            self.client_components[client] = Client(f"{name}-client-{client}", args, self._child(*after))
 
     def _clients_only(self, name: str, settings: StackSettings) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
@@ -348,7 +348,7 @@ class HybridCluster(Joinable):
         self.findings = pulumi.Output.from_input(self._late(self._of_settings))
 
 
-EXPORTS: Final[Mapping[str, str]] = {to_camel(each): each for each in inspect.get_annotations(HybridCluster)}
+EXPORTS: Final[Mapping[str, str]] = {to_camel(attribute): attribute for attribute in inspect.get_annotations(HybridCluster)}
 """Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
@@ -366,11 +366,11 @@ def _read(config: StackConfig) -> tuple[Mapping[str, Mapping[str, str]], str | N
 def say(findings: tuple[Finding, ...], about: pulumi.Resource, settings: Given | None) -> None:
     """Show findings in the run. No placeholder of ``settings`` is in a message."""
     if settings is not None:
-        findings = tuple(replace(each, message=settings.worded(each.message)) for each in findings)
-    if accepted := dict.fromkeys(each.id for each in findings if each.reason):
+        findings = tuple(replace(notice, message=settings.worded(notice.message)) for notice in findings)
+    if accepted := dict.fromkeys(notice.id for notice in findings if notice.reason):
         said = f"acknowledged in the stack's file: {', '.join(accepted)} (`slinky check` shows them with their reasons)"
         pulumi.log.info(said, resource=about)
-    for finding in (each for each in findings if not each.reason):
+    for finding in (notice for notice in findings if not notice.reason):
         log = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
         log(str(finding), resource=about)
 

@@ -132,16 +132,16 @@ class Given:
         return value
 
     def _text(self, value: str) -> pulumi.Input[str]:
-        met = {each: output for each, output in self.outputs.items() if each in value}
+        met = {placeholder: output for placeholder, output in self.outputs.items() if placeholder in value}
         if not met:
             return value
         if value in met:
             return met[value]
 
-        def put(found: Mapping[str, str]) -> str:
+        def put(values: Mapping[str, str]) -> str:
             text = value
-            for each, known in found.items():
-                place = re.compile(rf"{re.escape(each)}(?![0-9])(?P<port>:(?=[0-9]))?")
+            for placeholder, known in values.items():
+                place = re.compile(rf"{re.escape(placeholder)}(?![0-9])(?P<port>:(?=[0-9]))?")
                 text = place.sub(lambda at, known=known: _before(known, at["port"] or ""), text)  # type: ignore[misc]
             return text
 
@@ -191,7 +191,7 @@ class Given:
             raise pulumi.RunError(f"with what the Outputs at {self._known_paths()} give, the settings are refused: {said}")
 
     def _judged(self) -> tuple[str, ...]:
-        by_now = tuple(sorted([*self._values.items(), *((name, str(each)) for name, each in self._counts.items())]))
+        by_now = tuple(sorted([*self._values.items(), *((name, str(count)) for name, count in self._counts.items())]))
         if self._verdict is None or self._verdict[0] != by_now:
             sections = self.with_known(self._values)
             for name, number in self._counts.items():
@@ -236,74 +236,76 @@ def _before(host: str, port: str) -> str:
 def given(sections: Mapping[str, Any], before: Given | None = None, *, what: str) -> Given:
     """Sections by name, as plain data: names of settings in camelCase, placeholders for Outputs. ``what``: kind and name of
     what is made of them. ``before``: those of the cluster that this is a part of; NodeSets are added to its own."""
-    found = Given() if before is None else before.joined()
-    found.call = f"{what}{place_of_program()}"
+    inputs = Given() if before is None else before.joined()
+    inputs.call = f"{what}{place_of_program()}"
     for name, section in sections.items():
         if section is not None:
             alias, model = field_of(StackConfig, name)
-            plain = _plain(section, model, alias, found)
+            plain = _plain(section, model, alias, inputs)
             is_more = before is not None and isinstance(plain, Mapping)
-            if before is None and alias in found.sections:
-                found.faults.append(at(alias).error(_twice(alias)))
-            found.sections[alias] = {**found.sections.get(alias, {}), **plain} if is_more else plain
-    return found
+            if before is None and alias in inputs.sections:
+                inputs.faults.append(at(alias).error(_twice(alias)))
+            inputs.sections[alias] = {**inputs.sections.get(alias, {}), **plain} if is_more else plain
+    return inputs
 
 
-def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN401
+def _plain(value: Any, model: Any, path: str, inputs: Given) -> Any:  # noqa: ANN401
     if isinstance(value, Address) and isinstance(value.value, str):
-        return _address(value.value, path, found)
+        return _address(value.value, path, inputs)
     if isinstance(value, Address | pulumi.Output | Awaitable):
-        return _placeholder(value, path, found, is_section=model_in(model) is not None)
+        return _placeholder(value, path, inputs, is_section=model_in(model) is not None)
     if isinstance(value, Section):
         value = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if _has_output(value) and not may_hold(value, model):
-        found.faults.append(at(path).error(misplaced(value, model, kind_of(path))))
+        inputs.faults.append(at(path).error(misplaced(value, model, kind_of(path))))
         value = _bare(value)
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
         inner = model_in(model)
-        for key, each in _named(value, path, found):
+        for key, setting in _named(value, path, inputs):
             # A mapping by name, as nodesets, has names that people choose; a section has names of settings.
             alias, below = (str(key), inner) if is_by_name(model) else field_of(inner, str(key))
             is_misspelled = inner is not None and below is None  # its own error says so, and lists the others
             if alias in plain:
-                found.faults.append(at(f"{path}.{alias}").error(_twice(alias)))
-            if is_misspelled and _is_given_apart(each, f"{path}.{key}", found):
+                inputs.faults.append(at(f"{path}.{alias}").error(_twice(alias)))
+            if is_misspelled and _is_given_apart(setting, f"{path}.{key}", inputs):
                 continue
             type_of = element(model) if inner is None else below
-            plain[alias] = _bare(each) if is_misspelled else _plain(each, type_of, f"{path}.{alias}", found)
+            plain[alias] = _bare(setting) if is_misspelled else _plain(setting, type_of, f"{path}.{alias}", inputs)
         return plain
     if isinstance(value, list | tuple):
-        return [_plain(each, element(model), f"{path}.{number}", found) for number, each in enumerate(value)]
+        return [_plain(member, element(model), f"{path}.{number}", inputs) for number, member in enumerate(value)]
     if isinstance(value, str) and is_of_output(value):
         kind = kind_of(path)
-        found.faults.append(at(path).error(formatted(kind) if kind else f"is an f-string of an Output, and {_why(path)}"))
+        inputs.faults.append(at(path).error(formatted(kind) if kind else f"is an f-string of an Output, and {_why(path)}"))
     if not is_plain(value):
-        found.faults.append(at(path).error(refused(value, model, path)))
+        inputs.faults.append(at(path).error(refused(value, model, path)))
         return None
     return value
 
 
-def _address(text: str, path: str, found: Given) -> str:
+def _address(text: str, path: str, inputs: Given) -> str:
     """What :func:`address` was given as a text."""
     if is_of_output(text):
-        found.faults.append(at(path).error(f"{FORMATTED}: slinky_iac.address(OUTPUT)"))
+        inputs.faults.append(at(path).error(f"{FORMATTED}: slinky_iac.address(OUTPUT)"))
     elif not is_address(text):
-        found.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))
+        inputs.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))
     return text
 
 
 def _has_output(value: object) -> bool:
     """Whether there is an Output in a mapping or a list."""
     inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return any(isinstance(each, Address | pulumi.Output | Awaitable) or _has_output(each) for each in inside)
+    return any(isinstance(member, Address | pulumi.Output | Awaitable) or _has_output(member) for member in inside)
 
 
-def _named(value: Mapping[Any, Any], path: str, found: Given) -> list[tuple[Any, Any]]:
+def _named(value: Mapping[Any, Any], path: str, inputs: Given) -> list[tuple[Any, Any]]:
     """The entries of a mapping whose names are known, with a fault for the others."""
-    known = [(key, each) for key, each in value.items() if not (isinstance(key, pulumi.Output) or is_of_output(str(key)))]
+    known = [
+        (key, setting) for key, setting in value.items() if not (isinstance(key, pulumi.Output) or is_of_output(str(key)))
+    ]
     if len(known) < len(value):
-        found.faults.append(at(path).error(_NAMED_LATER))
+        inputs.faults.append(at(path).error(_NAMED_LATER))
     return known
 
 
@@ -315,11 +317,11 @@ _NAMED_LATER: Final = (
 _BY_ARGUMENT: Final = "is given by an argument of HybridCluster: {}=OUTPUT. Remove it here"
 
 
-def _is_given_apart(value: object, path: str, found: Given) -> bool:
+def _is_given_apart(value: object, path: str, inputs: Given) -> bool:
     """Whether it is an Output for one of the secrets, which are arguments and no settings; it is then a fault."""
     argument = ARGUMENTS.get(secret_of(path) or "") if isinstance(value, pulumi.Output | Awaitable) else None
     if argument is not None:
-        found.faults.append(at(path).error(_BY_ARGUMENT.format(argument)))
+        inputs.faults.append(at(path).error(_BY_ARGUMENT.format(argument)))
     return argument is not None
 
 
@@ -330,9 +332,9 @@ def _twice(alias: str) -> str:
 def _bare(value: Any) -> Any:  # noqa: ANN401
     """A value of a setting that there isn't, without Outputs."""
     if isinstance(value, Mapping):
-        return {str(key): _bare(each) for key, each in value.items()}
+        return {str(key): _bare(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_bare(each) for each in value]
+        return [_bare(member) for member in value]
     return value if is_plain(value) else "an Output"
 
 
@@ -341,28 +343,28 @@ ONE: Final = 1
 
 
 def _placeholder(
-    value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given, *, is_section: bool
+    value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, inputs: Given, *, is_section: bool
 ) -> str | int:
     kind = kind_of(path)
     if kind == COUNT and not isinstance(value, Address):
         name = path.split(".")[1]
         number: pulumi.Output[Any] = pulumi.Output.from_input(value)
-        found.numbers[name] = number.apply(lambda known: found.counted(name, known, path))
-        found.by_path[path] = number
+        inputs.numbers[name] = number.apply(lambda known: inputs.counted(name, known, path))
+        inputs.by_path[path] = number
         return ONE
-    if kind is None or len(found.outputs) >= _MOST:
-        is_first = not any(_NO_OUTPUT in str(each) for each in found.faults)
-        found.faults.append(at(path).error(_no_output(path, is_section=is_section, is_first=is_first)))
+    if kind is None or len(inputs.outputs) >= _MOST:
+        is_first = not any(_NO_OUTPUT in str(fault) for fault in inputs.faults)
+        inputs.faults.append(at(path).error(_no_output(path, is_section=is_section, is_first=is_first)))
         return FORMS[OBJECT].format(0)
     given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
     output = pulumi.Output.from_input(given_by)
     if isinstance(value, Address):
         kind = ADDRESS if kind in (HOST, NAME) else kind
-    place = FORMS[kind].format(len(found.outputs) + 1)
-    found.outputs[place] = output.apply(lambda known: found.accepted(place, output, known, kind, path))
-    found.by_path[path], found.paths[place] = output, path
+    place = FORMS[kind].format(len(inputs.outputs) + 1)
+    inputs.outputs[place] = output.apply(lambda known: inputs.accepted(place, output, known, kind, path))
+    inputs.by_path[path], inputs.paths[place] = output, path
     if kind == NAME:
-        found.names[path] = output
+        inputs.names[path] = output
     return place
 
 
@@ -382,11 +384,11 @@ def _why(path: str) -> str:
     return f"{_NO_OUTPUT}{why_not(path)}"
 
 
-async def taken_for_names(found: Given) -> tuple[Finding, ...]:
+async def taken_for_names(inputs: Given) -> tuple[Finding, ...]:
     """In a preview: warnings for the Outputs that are taken for DNS names whose values aren't known yet."""
     if not pulumi.runtime.is_dry_run():
         return ()
-    unknown = [path for path, output in found.names.items() if not await is_known(output)]
+    unknown = [path for path, output in inputs.names.items() if not await is_known(output)]
     return tuple(
         at(path).warning(
             "the Output that it is given isn't known yet, and is taken for a DNS name. If it will be an IP address, wrap it"

@@ -69,7 +69,7 @@ class Joinable(Component):
                 " program awaits something or calls a function of a provider (`get_…`)"
             )
         self.config, self.judged, self.given = config, judged, settings
-        return pulumi.ResourceOptions(depends_on=[each for each in self.before_nodesets if each is not None])
+        return pulumi.ResourceOptions(depends_on=[resource for resource in self.before_nodesets if resource is not None])
 
     def joined(self, name: str, made: NodeSet, filled: Callable[[Any], Any]) -> None:
         """A NodeSet that :meth:`joining` was asked for is made: the cluster's outputs have it. ``filled``: what they are
@@ -89,7 +89,7 @@ class Joinable(Component):
         self.is_exported = True
         for output, attribute in self.exports().items():
             pulumi.export(output, getattr(self, attribute))
-        for output, text in (each for part in PARTS for each in part.outputs(self.config)):
+        for output, text in (pair for part in PARTS for pair in part.outputs(self.config)):
             pulumi.export(output, text)
 
     def _of_nodesets(self) -> None:
@@ -107,14 +107,14 @@ class Joinable(Component):
 
     def _late_props(self, props: Callable[[StackConfig], Mapping[str, Any]], *names: str) -> dict[str, Any]:
         """Props of a gate, those of ``names`` with NodeSets that join the cluster."""
-        late = {each: pulumi.Output.from_input(self._late(partial(_one, props, self, each))) for each in names}
+        late = {name: pulumi.Output.from_input(self._late(partial(_one, props, self, name))) for name in names}
         return {**props(self.config), **late}
 
     def _after_nodesets(self, *after: pulumi.Resource | None) -> pulumi.ResourceOptions:
         """Options of what is made after all NodeSets, also those that join, and so removed before them."""
 
         def waits() -> Sequence[pulumi.Resource]:
-            return [each for each in (*after, *self.nodeset_components.values()) if each is not None]
+            return [resource for resource in (*after, *self.nodeset_components.values()) if resource is not None]
 
         return pulumi.ResourceOptions(parent=self, depends_on=self._late(waits))
 
@@ -155,6 +155,6 @@ def _one(props: Callable[[StackConfig], Mapping[str, Any]], cluster: Joinable, n
     return cluster.filled(props(cluster.config).get(name))
 
 
-def by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
+def by_name(outputs: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
     """All of them as one; `Output.all` would make a list of none."""
-    return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
+    return pulumi.Output.all(**outputs) if outputs else pulumi.Output.from_input({})

@@ -95,8 +95,8 @@ class NodeSet(Component):
             props |= counts(args.settings, number)
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
-        for each in (made for part in PARTS for made in part.of_nodeset(cluster, args.name, args.settings)):
-            nodeset_object(cluster, each, child(self, self.gate))
+        for manifest in (made for part in PARTS for made in part.of_nodeset(cluster, args.name, args.settings)):
+            nodeset_object(cluster, manifest, child(self, self.gate))
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan

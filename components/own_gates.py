@@ -14,7 +14,7 @@ from slinky_iac.parts.registry import PROVIDERS
 from .gates import Gate, stack_props
 from .slurm_job import SlurmJob
 
-_OF_SEVERAL: Final = {each.__name__: each for each in (SlurmJob,)}
+_OF_SEVERAL: Final = {kind.__name__: kind for kind in (SlurmJob,)}
 """Kinds that are more than one resource."""
 
 

@@ -74,7 +74,7 @@ class Package(Provider):
             cluster = made(name, inputs, options)
         except StackRefused:
             raise _refused("it wasn't made; the error above says why") from None
-        return ConstructResult(cluster.urn, {output: getattr(cluster, each) for output, each in EXPORTS.items()})
+        return ConstructResult(cluster.urn, {output: getattr(cluster, attribute) for output, attribute in EXPORTS.items()})
 
 
 def made(name: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None) -> HybridCluster:
@@ -113,8 +113,8 @@ def schema() -> dict[str, Any]:
     sections, types = settings_types(f"{name}:settings")
     kinds, said = inspect.get_annotations(_Cluster, eval_str=True), dict(docstrings(_Cluster))
     outputs = {
-        output: {**_TYPES.get(kinds[each], ANY), "description": " ".join(said[each].split())}
-        for output, each in EXPORTS.items()
+        output: {**_TYPES.get(kinds[attribute], ANY), "description": " ".join(said[attribute].split())}
+        for output, attribute in EXPORTS.items()
     }
     cluster = {
         "description": _CLUSTER,

@@ -39,7 +39,7 @@ class PartObjects(Component):
     """What one part makes: the fence, or objects for Prometheus and Grafana. Without objects it makes nothing itself."""
 
     def __init__(self, name: str, args: PartObjectsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        part = next(each for each in PARTS if each.name == args.part)
+        part = next(candidate for candidate in PARTS if candidate.name == args.part)
         super().__init__(part.component, name, args.config, opts)
         register(self, name, args.config, part.objects(args.config, args.document), args.keys.values)
         made: dict[str, pulumi.Output[Any]] = {}

@@ -126,7 +126,7 @@ def element(annotation: Any) -> Any:  # noqa: ANN401
         return args[0]
     if origin in (dict, Mapping):
         return args[1]
-    return next((found for part in args if (found := element(part)) is not None), None)
+    return next((kind for part in args if (kind := element(part)) is not None), None)
 
 
 def _takes(annotation: Any) -> str:  # noqa: ANN401

@@ -135,7 +135,7 @@ class HybridCluster(_Cluster):
         faults += given_twice(more_parts, {**first, **given_parts})
         given_parts |= more_parts
         sections, of_hosts = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
-        self.given = found = given({**sections, **given_parts}, what=what)
+        self.given = inputs = given({**sections, **given_parts}, what=what)
         secrets = {
             "databasePassword": database_password,
             "slurmKey": slurm_key,
@@ -144,37 +144,37 @@ class HybridCluster(_Cluster):
             "mungeKey": munge_key,
             "sssdConf": sssd_conf,
         }
-        require_none(what, found, faults, of_hosts, wrong_kinds(secrets))
+        require_none(what, inputs, faults, of_hosts, wrong_kinds(secrets))
         self.secrets = given_secrets(secrets)
-        values = judged(what, found, partial(read_sections, found.sections, self.secrets, found.call), self.secrets)
+        values = judged(what, inputs, partial(read_sections, inputs.sections, self.secrets, inputs.call), self.secrets)
         config = values.config
-        found.judge = partial(_faults, self.secrets)
-        require_none(what, found, _not_yet_known(config, found), _must_be_known(config, found))
+        inputs.judge = partial(_faults, self.secrets)
+        require_none(what, inputs, _not_yet_known(config, inputs), _must_be_known(config, inputs))
         require_adopted(config)
-        found.digests(config)
+        inputs.digests(config)
         args = HybridClusterArgs(
             settings=values,
             notices=self._asked,
             lost=partial(lost, config, os.environ, Path.home()),
-            numbers=found.numbers,
-            filled=found.filled,
+            numbers=inputs.numbers,
+            filled=inputs.filled,
             trial=trial_of(config),
         )
-        super().__init__(name, args, _filling(opts, found))
-        for each in in_plain_text(self.secrets):
-            pulumi.log.warn(each, resource=self)
+        super().__init__(name, args, _filling(opts, inputs))
+        for warning in in_plain_text(self.secrets):
+            pulumi.log.warn(warning, resource=self)
         if export:
             self.export()
 
     async def _asked(self, config: StackConfig) -> tuple[Finding, ...]:
         """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
-        found = self.given
-        known = await found.known()
-        config = examined(found.with_known(known))[0] or config
-        unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
+        inputs = self.given
+        known = await inputs.known()
+        config = examined(inputs.with_known(known))[0] or config
+        unknown = {placeholder.removeprefix("https://") for placeholder in inputs.outputs.keys() - known.keys()}
         ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
         nothing: tuple[Finding, ...] = ()
-        said = (*await taken_for_names(found), *await said_of(found, self.secrets))
+        said = (*await taken_for_names(inputs), *await said_of(inputs, self.secrets))
         return (*said, *await in_thread(ask, nothing))
 
 
@@ -220,18 +220,18 @@ class NodeSet(_NodeSet):
         later = isinstance(replicas, pulumi.Output | Awaitable)
         faults = [*option_faults_of(opts), *_no_number(f"{where}replicas", replicas), *not_sections(settings, where)]
         own = {key: value for key, value in settings.items() if value is not None} | ({"replicas": 1} if later else {})
-        config, found, said = _joined(what, slurm, cluster, own, faults)
+        config, inputs, said = _joined(what, slurm, cluster, own, faults)
         checked = config.nodesets[slurm]
-        joins = cluster.joining(name, config, said, found) if isinstance(cluster, _Cluster) else None
+        joins = cluster.joining(name, config, said, inputs) if isinstance(cluster, _Cluster) else None
         whole = cluster if isinstance(cluster, ClusterConfig) else config
-        found.digest(nodeset_spec(whole, slurm, checked))
+        inputs.digest(nodeset_spec(whole, slurm, checked))
         asked = replicas if later else None
-        args = NodeSetArgs(cluster=whole, name=slurm, settings=checked, replicas=asked, filled=found.filled)
-        super().__init__(name, args, pulumi.ResourceOptions.merge(_filling(opts, found), joins))
+        args = NodeSetArgs(cluster=whole, name=slurm, settings=checked, replicas=asked, filled=inputs.filled)
+        super().__init__(name, args, pulumi.ResourceOptions.merge(_filling(opts, inputs), joins))
         if isinstance(cluster, _Cluster):
-            cluster.joined(slurm, self, found.filled)
+            cluster.joined(slurm, self, inputs.filled)
         else:
-            say(said, self, found)
+            say(said, self, inputs)
 
 
 Joined = tuple[StackConfig, Given, tuple[Finding, ...]]
@@ -252,15 +252,15 @@ def _joined(
     if not isinstance(cluster, ClusterConfig | Mapping):
         raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
     around = _parts(cluster) if isinstance(cluster, Mapping) else {"cluster": {"name": cluster.cluster.name}}
-    found = given({**around, "nodesets": {name: own}}, what=what)
-    require_none(what, found, faults)
-    found.judge = _faults_of_part
-    stack = judged(what, found, partial(load, found.sections), {})
+    inputs = given({**around, "nodesets": {name: own}}, what=what)
+    require_none(what, inputs, faults)
+    inputs.judge = _faults_of_part
+    stack = judged(what, inputs, partial(load, inputs.sections), {})
     if isinstance(cluster, ClusterConfig):
-        stack = stack.model_copy(update={each: getattr(cluster, each) for each in ClusterConfig.model_fields})
+        stack = stack.model_copy(update={field: getattr(cluster, field) for field in ClusterConfig.model_fields})
     every = findings(stack, frozenset(SECRET_KEYS))  # of the other sections, the program that makes the cluster says them
-    said = [each for each in every if each.path.split(".")[:2] == ["nodesets", name]]
-    return stack, found, judged(what, found, partial(require_sound, tuple(said)), {})
+    said = [finding for finding in every if finding.path.split(".")[:2] == ["nodesets", name]]
+    return stack, inputs, judged(what, inputs, partial(require_sound, tuple(said)), {})
 
 
 def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any], faults: Sequence[Finding]) -> Joined:
@@ -268,16 +268,16 @@ def _in_cluster(what: str, name: str, cluster: _Cluster, own: Mapping[str, Any],
     if name in cluster.config.nodesets:
         where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
         raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
-    found = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)), what=what)
-    require_none(what, found, faults)
+    inputs = given({"nodesets": {name: own}}, cluster.given or Given(sections=dict(cluster.sections)), what=what)
+    require_none(what, inputs, faults)
 
     def sound() -> tuple[StackConfig, tuple[Finding, ...]]:
-        values = sound_sections(found.sections, cluster.secrets)
+        values = sound_sections(inputs.sections, cluster.secrets)
         require_sound(unmakeable(values.config))
         return values.config, values.findings
 
-    config, said = judged(what, found, sound, cluster.secrets)
-    return config, found, said
+    config, said = judged(what, inputs, sound, cluster.secrets)
+    return config, inputs, said
 
 
 def _parts(sections: settings.StackSettings | Mapping[str, Part] | None) -> dict[str, Any]:
@@ -297,20 +297,20 @@ def _sections(
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The sections that other arguments say a part of."""
     own, faults = named(_parts(cluster), name)
-    found: dict[str, Any] = {"cluster": own}
+    sections: dict[str, Any] = {"cluster": own}
     for section, (part, host) in (("controller", slurmctld), ("accounting", slurmdbd)):
-        found[section], wrong = (part, []) if host is None else outside(section, _parts(part), host)
+        sections[section], wrong = (part, []) if host is None else outside(section, _parts(part), host)
         faults += wrong
-    return found, faults
+    return sections, faults
 
 
-def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
+def _not_yet_known(config: StackConfig, inputs: Given) -> list[Finding]:
     """The error where a trial of the files would need what another resource gives, before anything is made."""
-    if not (found.outputs and config.slurmctld.tries_files):
+    if not (inputs.outputs and config.slurmctld.tries_files):
         return []
     from slinky_iac.preflight.trial import made_of  # noqa: PLC0415 - few stacks ask for a trial
 
-    if not any(each in text for each in found.outputs for text in made_of(config)):
+    if not any(placeholder in text for placeholder in inputs.outputs for text in made_of(config)):
         return []
     return [
         at("controller.trial.enabled").error(
@@ -322,18 +322,18 @@ def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
     ]
 
 
-def _must_be_known(config: StackConfig, found: Given) -> list[Finding]:
+def _must_be_known(config: StackConfig, inputs: Given) -> list[Finding]:
     """Errors of Outputs that decide, with another setting, what is made: names of Secrets that the cluster makes, numbers of
     nodes by which parts make something."""
     ours = {} if config.keys.of_others else {path: key.the for path, key in KEY_FIELDS.items()}
-    unnamed = [each for name in found.numbers for part in PARTS for each in part.unknown_number(config, name)]
+    unnamed = [fault for name in inputs.numbers for part in PARTS for fault in part.unknown_number(config, name)]
     return unnamed + [
         at(f"{path}.secret").error(
             f"can't be an Output with keys.source: {config.keys.source}, since the cluster makes the Secret of {key}: give"
             " its name as a text, or set keys.source: existing"
         )
         for path, key in ours.items()
-        if f"{path}.secret" in found.by_path
+        if f"{path}.secret" in inputs.by_path
     ]
 
 
@@ -351,5 +351,5 @@ def _faults_of_part(sections: Mapping[str, Any]) -> Sequence[str]:
     return tuple(map(str, examined(sections)[1]))
 
 
-def _filling(opts: pulumi.ResourceOptions | None, found: Given) -> pulumi.ResourceOptions:
-    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=[found.fill]))
+def _filling(opts: pulumi.ResourceOptions | None, inputs: Given) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=[inputs.fill]))

@@ -21,35 +21,37 @@ _BY_HAND: Final = re.compile(r"base64 -w0 FILE \| pulumi config set --secret sli
 """How a key is given without a program."""
 
 
-def require_none(what: str, found: Given, *faults: Iterable[Finding]) -> None:
+def require_none(what: str, inputs: Given, *faults: Iterable[Finding]) -> None:
     """Raises :class:`StackRefused` for faults of the arguments themselves, or of settings as plain data, with all that is
     wrong with the other settings' types. Rules between settings are judged once there is none, as in a stack's file."""
     every: list[Finding] = []
-    for each in (*faults, found.faults):
-        every += [one for one in each if not _follows(one, every)]
+    for group in (*faults, inputs.faults):
+        every += [one for one in group if not _follows(one, every)]
     if not every:
         return
-    more = [each for each in examined(found.sections)[1] if not _follows(each, every)]
-    raise refuse(what, (*map(str, every), *_worded(found, map(str, more))))
+    more = [fault for fault in examined(inputs.sections)[1] if not _follows(fault, every)]
+    raise refuse(what, (*map(str, every), *_worded(inputs, map(str, more))))
 
 
-def judged(what: str, found: Given, read: Callable[[], Read], secrets: Mapping[str, object]) -> Read:
+def judged(what: str, inputs: Given, read: Callable[[], Read], secrets: Mapping[str, object]) -> Read:
     """What ``read`` gives. Raises :class:`StackRefused` with its errors, which name the arguments of ``secrets``."""
     try:
         return read()
     except ConfigError as error:
-        raise refuse(what, _worded(found, (_or_argument(each, secrets) for each in error.faults))) from None
+        raise refuse(what, _worded(inputs, (_or_argument(fault, secrets) for fault in error.faults))) from None
 
 
 def _follows(fault: Finding, from_these: Iterable[Finding]) -> bool:
     """Whether a fault is of the same setting as an earlier one, or of one around it or in it: what was taken out of it is
     missing, or something else is in its place."""
     ours = f"{fault.path}."
-    return any(ours.startswith(theirs) or theirs.startswith(ours) for theirs in (f"{each.path}." for each in from_these))
+    return any(
+        ours.startswith(theirs) or theirs.startswith(ours) for theirs in (f"{finding.path}." for finding in from_these)
+    )
 
 
-def _worded(found: Given, faults: Iterable[str]) -> tuple[str, ...]:
-    return tuple(found.worded(in_snake_case(each)) for each in faults)
+def _worded(inputs: Given, faults: Iterable[str]) -> tuple[str, ...]:
+    return tuple(inputs.worded(in_snake_case(fault)) for fault in faults)
 
 
 def _or_argument(fault: str, secrets: Mapping[str, object]) -> str:

@@ -73,12 +73,17 @@ def register(
     configuration values. What follows a key is made after it."""
     made: dict[str, pulumi.Resource] = {}
     secrets: list[pulumi.Resource] = []
-    for each in objects:
-        if each.key is None:
-            made[each.logical] = register_object(name, config, each, child(parent, made.get(each.after), *secrets))
-        elif (value := keys.get(each.key.config)) is not None:
-            options, data = child(parent, protect=config.keys.protect, **HIDDEN), {config.secret_of(each.key).entry: value}
-            secrets.append(register_object(name, config, each, options, data=data))
+    for manifest in objects:
+        if manifest.key is None:
+            made[manifest.logical] = register_object(
+                name, config, manifest, child(parent, made.get(manifest.after), *secrets)
+            )
+        elif (value := keys.get(manifest.key.config)) is not None:
+            options, data = (
+                child(parent, protect=config.keys.protect, **HIDDEN),
+                {config.secret_of(manifest.key).entry: value},
+            )
+            secrets.append(register_object(name, config, manifest, options, data=data))
 
 
 def register_object(
@@ -130,8 +135,8 @@ def custom_resource(
         options = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(import_=there))
         spec = {field: value for field, value in made.body["spec"].items() if field != GATED.get(made.kind)}
         made = replace(made, body={"spec": spec})
-    found: CustomResource = register_object("", config, made, options, noted | dict(annotations or {}))
-    return found
+    resource: CustomResource = register_object("", config, made, options, noted | dict(annotations or {}))
+    return resource
 
 
 def _adopted(config: ClusterConfig, made: Object) -> AdoptedObject | None:
@@ -147,8 +152,8 @@ def nodeset_object(config: ClusterConfig, made: Object, opts: pulumi.ResourceOpt
     ignored = ["metadata.annotations"] if made.is_shared else None
     own = pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=ignored)
     noted = {"pulumi.com/patchForce": "true"} if made.is_shared else {}
-    found: CustomResource = register_object("", config, made, pulumi.ResourceOptions.merge(opts, own), noted)
-    return found
+    resource: CustomResource = register_object("", config, made, pulumi.ResourceOptions.merge(opts, own), noted)
+    return resource
 
 
 def child(parent: pulumi.Resource, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401

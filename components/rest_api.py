@@ -65,11 +65,11 @@ class RestApiTls(Component):
     ) -> None:
         super().__init__("RestApiTls", name, config, opts)
         self.ca = pulumi.Output.from_input("")
-        for each in needed:
-            if each.kind == "Secret":
-                self.ca = self._generate(name, config, each)
+        for manifest in needed:
+            if manifest.kind == "Secret":
+                self.ca = self._generate(name, config, manifest)
             else:
-                register_object(name, config, each, child(self))
+                register_object(name, config, manifest, child(self))
         self.register_outputs({"ca": self.ca, "url": config.slurmrestd.url})
 
     def _generate(self, name: str, config: ClusterConfig, secret: Object) -> pulumi.Output[str]:

@@ -43,7 +43,9 @@ class QueueGate(Gate, module="slurm", name="QueueGate"):
 def controller_props(config: StackConfig) -> dict[str, Any]:
     """Props of the gate of the Controller. What an outside slurm.conf loses is only told."""
     inside, base = config.slurmctld.owns_conf, config.cluster.resource_name
-    each = [names.nodeset_resource(base, name) for name, nodeset in config.nodesets.items() if nodeset.on_each_node]
+    daemon_nodesets = [
+        names.nodeset_resource(base, name) for name, nodeset in config.nodesets.items() if nodeset.on_each_node
+    ]
     return {
         **queue_props(config),
         "partitions": partition_lines(config),
@@ -52,7 +54,7 @@ def controller_props(config: StackConfig) -> dict[str, Any]:
         "extraConf": controller_extra_conf(config) if inside else "",
         "forgets": config.operator_version.prunes_slurm_conf and config.slurmctld.forgets_queue,
         "outside": not inside,
-        **({"onEachNode": sorted(each)} if each else {}),
+        **({"onEachNode": sorted(daemon_nodesets)} if daemon_nodesets else {}),
     }
 
 

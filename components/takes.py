@@ -40,12 +40,12 @@ from slinky_iac.selection import REQUIRED
 
 _SETS: Final = ("nodesets.*", "nodesetDefaults")
 _LOGINS: Final = ("logins.*", "loginDefaults")
-_PODS: Final = tuple(f"{each}.pod" for each in ("controller", "accounting", "restapi", *_SETS, *_LOGINS))
+_PODS: Final = tuple(f"{section}.pod" for section in ("controller", "accounting", "restapi", *_SETS, *_LOGINS))
 _SERVICES: Final = ("controller", "accounting", "restapi", *_LOGINS)
 _PEERS: Final = (
     "networkPolicies.apiServer.*",
     *(f"networkPolicies.clients.{e}.*" for e in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator")),
-    *(f"networkPolicies.egress.{each}.*" for each in ("dns", "database", "slurmctld", "slurmdbd", "slurmrestd")),
+    *(f"networkPolicies.egress.{target}.*" for target in ("dns", "database", "slurmctld", "slurmdbd", "slurmrestd")),
 )
 _VALUES: Final = f"affinity.{'.'.join(REQUIRED)}.nodeSelectorTerms.*.matchExpressions.*.values.*"
 
@@ -68,7 +68,7 @@ _TAKES: Final[Mapping[str, str]] = {
     "cluster.images.login": IMAGE,
     "cluster.images.sidecar": IMAGE,
     "cluster.images.pullSecrets.*": OBJECT,
-    **{f"{each}.image": IMAGE for each in (*_SETS, *_LOGINS)},
+    **{f"{section}.image": IMAGE for section in (*_SETS, *_LOGINS)},
     "identity.sssd.image": IMAGE,
     "clients.*.image": IMAGE,
     "clients.*.deployment.image": IMAGE,
@@ -79,24 +79,24 @@ _TAKES: Final[Mapping[str, str]] = {
     "accounting.database.tls.caSecret": OBJECT,
     "accounting.database.tls.clientSecret": OBJECT,
     "identity.sssd.confFrom.secret": OBJECT,
-    **{f"{each}.ssh.sssdConfFrom.secret": OBJECT for each in _SETS},
-    **{f"{each}.sssdConfFrom.secret": OBJECT for each in _LOGINS},
+    **{f"{section}.ssh.sssdConfFrom.secret": OBJECT for section in _SETS},
+    **{f"{section}.sssdConfFrom.secret": OBJECT for section in _LOGINS},
     "controller.persistence.existingClaim": OBJECT,
     "controller.persistence.storageClass": OBJECT,
-    **{f"{each}.volumes.*.source.nfs.path": FOLDER for each in (*_SETS, *_LOGINS)},
-    **{f"{each}.volumes.*.source.**": TEXT for each in (*_SETS, *_LOGINS)},
-    **{f"{each}.service.annotations.**": TEXT for each in _SERVICES},
-    **{f"{each}.annotations.**": TEXT for each in _PODS},
-    **{f"{each}.labels.**": LABEL for each in _PODS},
-    **{f"{each}.nodeSelector.**": LABEL for each in _PODS},
-    **{f"{each}.{_VALUES}": LABEL for each in _PODS},
-    **{f"{each}.tolerations.*.value": LABEL for each in _PODS},
-    **{f"{each}.priorityClass": OBJECT for each in _PODS},
-    **{f"{each}.env.**": TEXT for each in _SETS},
-    **{f"{each}.rootAuthorizedKeys": PUBLIC_KEYS for each in _LOGINS},
-    **{f"{each}.cidr": NETWORK for each in _PEERS},
-    **{f"{each}.namespace": OBJECT for each in _PEERS},
-    **{f"{each}.pods.**": LABEL for each in _PEERS},
+    **{f"{section}.volumes.*.source.nfs.path": FOLDER for section in (*_SETS, *_LOGINS)},
+    **{f"{section}.volumes.*.source.**": TEXT for section in (*_SETS, *_LOGINS)},
+    **{f"{section}.service.annotations.**": TEXT for section in _SERVICES},
+    **{f"{section}.annotations.**": TEXT for section in _PODS},
+    **{f"{section}.labels.**": LABEL for section in _PODS},
+    **{f"{section}.nodeSelector.**": LABEL for section in _PODS},
+    **{f"{section}.{_VALUES}": LABEL for section in _PODS},
+    **{f"{section}.tolerations.*.value": LABEL for section in _PODS},
+    **{f"{section}.priorityClass": OBJECT for section in _PODS},
+    **{f"{section}.env.**": TEXT for section in _SETS},
+    **{f"{section}.rootAuthorizedKeys": PUBLIC_KEYS for section in _LOGINS},
+    **{f"{peer}.cidr": NETWORK for peer in _PEERS},
+    **{f"{peer}.namespace": OBJECT for peer in _PEERS},
+    **{f"{peer}.pods.**": LABEL for peer in _PEERS},
     "networkPolicies.nodes.*": NETWORK,
     "networkPolicies.egress.blocked.*": NETWORK,
     "networkPolicies.addresses.**": NETWORK,
@@ -107,10 +107,10 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     IN_NAMES: (
         "cluster.name", "cluster.namespace", "cluster.resourceName", "operator.namespace", "controller.trial.namespace",
         "clients.*.namespace",
-        *(f"{each}.key" for each in ("keys.slurmKeyFrom", "keys.jwtKeyFrom", "clients.*.keyFrom")),
-        *(f"{each}.key" for each in ("accounting.database.passwordFrom", "identity.sssd.confFrom")),
-        *(f"{each}.ssh.sssdConfFrom.key" for each in _SETS), *(f"{each}.sssdConfFrom.key" for each in _LOGINS),
-        *(f"{each}.volumes.*.{leaf}" for each in (*_SETS, *_LOGINS) for leaf in ("name", "mountPath", "subPath")),
+        *(f"{reference}.key" for reference in ("keys.slurmKeyFrom", "keys.jwtKeyFrom", "clients.*.keyFrom")),
+        *(f"{reference}.key" for reference in ("accounting.database.passwordFrom", "identity.sssd.confFrom")),
+        *(f"{section}.ssh.sssdConfFrom.key" for section in _SETS), *(f"{section}.sssdConfFrom.key" for section in _LOGINS),
+        *(f"{section}.volumes.*.{leaf}" for section in (*_SETS, *_LOGINS) for leaf in ("name", "mountPath", "subPath")),
     ),
     "a release or a chart decides what is made, and is read before": (
         "cluster.slurmVersion", "operator.version", "operator.chart.oci", "operator.chart.path", "operator.chart.digest",
@@ -122,8 +122,8 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "accounting.extraConf.**", "external.slurmdHosts.*.name",
         "external.loginHosts.*.name", "external.slurmdHosts.*.config.**", "partitions.*.nodesets.*",
         "partitions.*.config.**",
-        *(f"{each}.{leaf}" for each in _SETS for leaf in ("partition.config.**", "features.*", "gres.*", "extraConf.**")),
-        *(f"{each}.ssh.extraSshdConfig" for each in _SETS), *(f"{each}.extraSshdConfig" for each in _LOGINS),
+        *(f"{nodes}.{leaf}" for nodes in _SETS for leaf in ("partition.config.**", "features.*", "gres.*", "extraConf.**")),
+        *(f"{section}.ssh.extraSshdConfig" for section in _SETS), *(f"{section}.extraSshdConfig" for section in _LOGINS),
         "identity.oidc.userClaim",
     ),
     USERS: (
@@ -142,9 +142,9 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "what it is judged by is its own name and value together": (
         "operator.values.**", "clients.*.jupyterhub.values.**", "clients.*.jupyterhub.options",
-        *(f"{each}.raw.{part}.**" for each in ("controller", "accounting", "restapi", *_SETS, *_LOGINS)
+        *(f"{section}.raw.{part}.**" for section in ("controller", "accounting", "restapi", *_SETS, *_LOGINS)
           for part in ("pod", "container", "service", "spec")),
-        *(f"{each}.affinity.**" for each in _PODS), *(f"{each}.tolerations.*.**" for each in _PODS),
+        *(f"{section}.affinity.**" for section in _PODS), *(f"{section}.tolerations.*.**" for section in _PODS),
     ),
     "the chart wants its name and its tag apart": ("clients.*.jupyterhub.image",),
     WORK: (
@@ -212,7 +212,7 @@ def _plain(annotation: Any) -> Iterator[Any]:  # noqa: ANN401
     elif origin is dict:
         yield from _plain(get_args(annotation)[1])
     elif origin in (Union, UnionType, tuple, list):
-        yield from (found for part in get_args(annotation) if part not in (type(None), ...) for found in _plain(part))
+        yield from (kind for part in get_args(annotation) if part not in (type(None), ...) for kind in _plain(part))
     else:
         yield annotation
 
@@ -222,7 +222,7 @@ def fits(pattern: str, path: str) -> bool:
     want, got = pattern.split("."), path.split(".")
     if want[-1] == "**" and len(got) >= len(want):
         want, got = want[:-1], got[: len(want) - 1]
-    return len(want) == len(got) and all(each in ("*", name) for each, name in zip(want, got, strict=True))
+    return len(want) == len(got) and all(step in ("*", name) for step, name in zip(want, got, strict=True))
 
 
 def leaves() -> Iterator[tuple[str, Any]]:
@@ -236,12 +236,12 @@ def leaves() -> Iterator[tuple[str, Any]]:
 
 def holding(name: str) -> list[str]:
     """The sections that have a setting of this name, as Python or a stack's file spells it; the outermost first."""
-    found = [
+    paths = [
         path
         for path, model in _sections()
-        if path and any(name in (each, field_of(model, each)[0]) for each in model.model_fields)
+        if path and any(name in (field, field_of(model, field)[0]) for field in model.model_fields)
     ]
-    return sorted(found, key=lambda path: path.count("."))
+    return sorted(paths, key=lambda path: path.count("."))
 
 
 def _sections(model: type[Section] = StackConfig, path: str = "") -> Iterator[tuple[str, type[Section]]]:

@@ -40,11 +40,11 @@ async def _tried(config: StackConfig) -> Outcome:
 async def require_taken(trial: Trial, config: StackConfig, about: pulumi.Resource) -> None:
     """Say what the daemons said of ``config``'s files. Raises RunError, which ends the run before anything is changed, where
     one refuses them; and in an update where there is no verdict."""
-    found, preview = await trial(config), pulumi.runtime.is_dry_run()
-    said = found.in_words(preview=preview)
-    if found.stops(preview=preview):
+    verdict, preview = await trial(config), pulumi.runtime.is_dry_run()
+    said = verdict.in_words(preview=preview)
+    if verdict.stops(preview=preview):
         raise pulumi.RunError(said)
-    if found.said and found.is_known:
+    if verdict.said and verdict.is_known:
         pulumi.log.info(said, resource=about)
-    elif found.said:
+    elif verdict.said:
         pulumi.log.warn(said, resource=about)

@@ -48,13 +48,13 @@ def watched(
         **guards(config),
     }
     gates = [
-        gate_props(config, name, each) | reach_props(way) | counts(each, numbers.get(name))
-        for name, each in config.nodesets.items()
+        gate_props(config, name, nodeset) | reach_props(way) | counts(nodeset, numbers.get(name))
+        for name, nodeset in config.nodesets.items()
     ]
     given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), public={"text": public}, gates=gates)
     return given.apply(
-        lambda found: json.dumps(
-            document | {"gates": found["gates"], "keys": _keys(config, found)}, indent=1, sort_keys=True
+        lambda values: json.dumps(
+            document | {"gates": values["gates"], "keys": _keys(config, values)}, indent=1, sort_keys=True
         )
     )
 

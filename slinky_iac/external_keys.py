@@ -69,33 +69,33 @@ def is_recorded(raw: bytes, record: Props) -> bool:
     return hmac.compare_digest(mark(raw, str(record[SALT])), str(record[MARK]))
 
 
-def recorded(props: Props, found: Found) -> dict[str, Any]:
+def recorded(props: Props, key: Found) -> dict[str, Any]:
     """The properties that the state keeps of a key."""
     salt = secrets.token_hex(16)
     kept = {name: props.get(name) for name in SETTINGS}
-    return kept | {SALT: salt, MARK: mark(found.raw, salt), SINCE: found.since}
+    return kept | {SALT: salt, MARK: mark(key.raw, salt), SINCE: key.since}
 
 
-def refusal(olds: Props, news: Props, found: Found | None, running: str = "") -> str:
+def refusal(olds: Props, news: Props, key: Found | None, running: str = "") -> str:
     """Why a preview can't continue with the Secret as it is now; empty where it can. ``found`` None: there is no such"
     " entry."""
     where, what = place(news), BY_NAME[news["key"]].the
-    if found is None:
+    if key is None:
         return (
             f"{where} isn't there any more, and {what} of this cluster was in it. {made_by(news)}. What runs continues with"
             " the key that it has read; no pod of Slurm starts without the Secret. Nothing was changed: put it back"
         )
-    if is_recorded(found.raw, olds) or (found.since and news.get("accepted") == found.since):
+    if is_recorded(key.raw, olds) or (key.since and news.get("accepted") == key.since):
         return ""
     text = (
-        f"{where} has another key since {found.since or 'the last update'}, and {what} can't change under a running cluster:"
+        f"{where} has another key since {key.since or 'the last update'}, and {what} can't change under a running cluster:"
         f" daemons read it when they start. {running or 'What runs'}, and every outside host, has the key from before; a pod"
         " that starts now has the new one, and can't talk to them. Nothing was changed. Either put the old key back"
         f" ({made_by(news)}); or carry out a planned stop with the new one: `slinky keys rotate {news['key']}"
         " --stop` (`slinky docs keys`)"
     )
-    accept = f". Where all daemons have the new key already, by a stop of your own, set keys.acceptedChange: {found.since}"
-    return text + (accept if found.since else "")
+    accept = f". Where all daemons have the new key already, by a stop of your own, set keys.acceptedChange: {key.since}"
+    return text + (accept if key.since else "")
 
 
 def fault(props: Props, state: Secret | None, other: Secret | None) -> str:
@@ -173,8 +173,8 @@ def _awaited(props: Props) -> Found:
             with _client(props) as kube:
                 state, other = _state(kube, space, secret), _state(kube, space, str(props["otherSecret"]))
             why = fault(props, state, other)
-            if not why and state is not None and (found := found_in(props, state)) is not None:
-                return found
+            if not why and state is not None and (key := found_in(props, state)) is not None:
+                return key
         except SlinkyError as error:
             why = str(error)
         if time.monotonic() >= deadline:
@@ -209,34 +209,34 @@ class ExternalKeyProvider(ResourceProvider):
             return DiffResult(changes=True)
         changes = any(_olds.get(name) != _news.get(name) for name in SETTINGS)
         try:
-            found = _asked(_news)
+            key = _asked(_news)
         except SlinkyError as error:
             engine_report(str(_news["urn"]))(f"whether the key is the same is not known: {error}", severity="warning")
             return DiffResult(changes=True)
-        if why := refusal(_olds, _news, found):
-            running = _older_pods(_news, found.since) if found is not None else ""
-            raise StateError(refusal(_olds, _news, found, running) if running else why)
-        return DiffResult(changes=changes or found is None or not is_recorded(found.raw, _olds))
+        if why := refusal(_olds, _news, key):
+            running = _older_pods(_news, key.since) if key is not None else ""
+            raise StateError(refusal(_olds, _news, key, running) if running else why)
+        return DiffResult(changes=changes or key is None or not is_recorded(key.raw, _olds))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Await the key and record by what it is known again."""
         prepare()
-        found = _awaited(props)
-        return CreateResult(f"{props['namespace']}/{props['secret']}/{props['entry']}", recorded(props, found))
+        key = _awaited(props)
+        return CreateResult(f"{props['namespace']}/{props['secret']}/{props['entry']}", recorded(props, key))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         """Look again; raises what asking raises, and StateError for another key."""
         prepare()
-        found = _asked(_news)
-        if why := refusal(_olds, _news, found):
+        key = _asked(_news)
+        if why := refusal(_olds, _news, key):
             raise StateError(why)
-        assert found is not None
-        if is_recorded(found.raw, _olds):
+        assert key is not None
+        if is_recorded(key.raw, _olds):
             kept = {name: _news.get(name) for name in SETTINGS}
             return UpdateResult(kept | {SALT: _olds[SALT], MARK: _olds[MARK], SINCE: _olds.get(SINCE, "")})
         if why := fault(_news, _secret(_news), None):
             raise StateError(f"{why}. Nothing was recorded")
-        return UpdateResult(recorded(_news, found))
+        return UpdateResult(recorded(_news, key))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """What is recorded stays: a refresh takes no changed key for the cluster's."""

@@ -140,14 +140,14 @@ def _bracket(expr: str, at: int) -> tuple[_Spans, int]:
     spans: list[_Span] = []
     here = at + 1
     while True:
-        found = _RANGE.match(expr, here)
-        if found is None:
+        match = _RANGE.match(expr, here)
+        if match is None:
             raise _fault(expr, here, f"expected a number of 1 to {MAX_DIGITS} digits, such as 3 or 07-09")
-        low, high = found[1], found[2] or found[1]
+        low, high = match[1], match[2] or match[1]
         if int(low) > int(high):
-            raise _fault(expr, here, f"the range {found[0]} runs backwards")
+            raise _fault(expr, here, f"the range {match[0]} runs backwards")
         spans.append(_Span(int(low), int(high), len(low)))
-        here = found.end()
+        here = match.end()
         closing = expr[here : here + 1]
         if closing == "]":
             return tuple(spans), here + 1

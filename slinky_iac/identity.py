@@ -68,7 +68,7 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
     ``made_here``: whether this stack made the namespace, or it isn't known. An update that was refused a namespace of others
     leaves a record that it was to make one.
     """
-    found = {
+    reasons = {
         name: f"can't change from {_said(olds[name])} to {_said(news.get(name))}: {why}. Set it back; or drain and"
         " destroy this stack and bring up a new one"
         for name, why in REASONS.items()
@@ -77,19 +77,19 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
     space = news.get("namespace")
     leaves = olds.get("createNamespace") and not news.get("createNamespace") and not olds.get("keepNamespace")
     if leaves and made_here:
-        found["createNamespace"] = (
+        reasons["createNamespace"] = (
             f"can't change from true to false: this stack made the namespace {space}, and Pulumi deletes what leaves the"
             " program, here with every pod, job, key and volume claim in it. Set it back. To keep the namespace, set"
             " cluster.keepNamespace: true and run `pulumi up`: from then on `pulumi destroy` leaves it, and"
             " createNamespace: false is accepted"
         )
     if (olds.get("operatorNamespace"), news.get("operatorNamespace")) == ("made", "not made"):
-        found["operatorNamespace"] = (
+        reasons["operatorNamespace"] = (
             "operator.createNamespace can't change from true to false: this stack made the operator's namespace, and Pulumi"
             " would delete it with the operator in it; no node could be drained then. Set it back"
         )
     if (olds.get("operatorCrds"), news.get("operatorCrds")) == ("not protected", "none"):
-        found["operatorCrds"] = (
+        reasons["operatorCrds"] = (
             "operator.install and operator.installCrds can't change from true to false while the CRDs are not protected:"
             " Pulumi would delete the Helm release with them, and so every NodeSet on this Kubernetes cluster, with its pods"
             " and their jobs. Set it back. To leave the CRDs to another stack, set operator.protectCrds: true and run"
@@ -97,15 +97,15 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
             " slurm-operator, which stay in Kubernetes"
         )
     if (olds.get(KEY_SECRETS), news.get(KEY_SECRETS)) == (NOT_PROTECTED, OF_OTHERS):
-        found[KEY_SECRETS] = (
+        reasons[KEY_SECRETS] = (
             "keys.source can't change to existing or external while keys.protect is false: Pulumi would delete the Secrets"
             " that this stack made, which the daemons' pods mount, and no pod could start again. Set it back. To leave the"
             " Secrets to others, set keys.protect: true and run `pulumi up`; then `pulumi state delete --force` both"
             " Secrets, which stay in Kubernetes, and change keys.source"
         )
     if text := _another_kubernetes(olds.get(KUBERNETES) or "", news.get(KUBERNETES) or "", news.get(PINNED) or ""):
-        found[KUBERNETES] = text
-    return found
+        reasons[KUBERNETES] = text
+    return reasons
 
 
 def _another_kubernetes(recorded: str, live: str, pinned: str) -> str | None:
@@ -161,12 +161,12 @@ def _look(props: Props) -> _Seen:
 
     try:
         with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
-            found = marks.namespace(way.kube(BUDGET_S), str(props["namespace"]))
+            metadata = marks.namespace(way.kube(BUDGET_S), str(props["namespace"]))
     except KubeNotFound:
         return _Seen(uid, made_here=False)
     except SlinkyError:
         return _Seen()
-    return _Seen(uid, made_here(found.labels, found.annotations, props))
+    return _Seen(uid, made_here(metadata.labels, metadata.annotations, props))
 
 
 class IdentityProvider(ResourceProvider):
@@ -176,8 +176,8 @@ class IdentityProvider(ResourceProvider):
         """Failures for every property that can't be as asked."""
         seen = _look(news)
         live = seen.uid
-        found = refusals(_olds, news | {KUBERNETES: live}, made_here=seen.made_here)
-        failures = [CheckFailure(name, f"{name}: {why}") for name, why in found.items()]
+        reasons = refusals(_olds, news | {KUBERNETES: live}, made_here=seen.made_here)
+        failures = [CheckFailure(name, f"{name}: {why}") for name, why in reasons.items()]
         # What the state knows is kept where nothing answers: a preview from elsewhere shows no difference.
         return CheckResult(news | {KUBERNETES: live or _olds.get(KUBERNETES) or ""}, failures)
 

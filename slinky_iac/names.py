@@ -330,8 +330,8 @@ def job_tags(stack: str, job: str, nonce: str = "") -> str:
 
 def stack_job(tag: str) -> str:
     """``jobs.bench of stack dev`` where a job's tag is a stack's; else ``""``."""
-    found = re.fullmatch(rf"{REASON_PREFIX}([^/#]+)/([^/#]+)#[0-9a-z.]+", tag)
-    return f"jobs.{found[2]} of stack {found[1]}" if found else ""
+    match = re.fullmatch(rf"{REASON_PREFIX}([^/#]+)/([^/#]+)#[0-9a-z.]+", tag)
+    return f"jobs.{match[2]} of stack {match[1]}" if match else ""
 
 
 def permit_to_scale(number: int, generation: int) -> str:

@@ -135,7 +135,7 @@ def query(step: int, series: Mapping[str, str]) -> str:
     wanted = _wanted(step, _promql("clamp_max"), _promql("clamp_min"))
     names = [name for name in METRICS if name != NODES]
     text = f"0 * ({' + '.join(names)}) + {wanted}"
-    return re.sub(rf"\b({'|'.join(names)})\b", lambda found: series[found[1]], text)
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda match: series[match[1]], text)
 
 
 def _expr(function: str) -> _Choice:
@@ -166,13 +166,13 @@ def _asked(wanted: str) -> str:
 def read(text: str, partition: str) -> Demand | None:
     """The numbers of a partition in slurmctld's answers; None where one of them is missing."""
     labels = {metric: "" if name in OF_CLUSTER else f'{{partition="{partition}"}}' for name, metric in METRICS.items()}
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for line in text.splitlines():
         series, _, value = line.rpartition(" ")
         name = series.partition("{")[0]
         if series == f"{name}{labels.get(name)}" and value.isascii() and value.isdigit() and len(value) < 19:
-            found[name] = int(value)
-    values = {field.name: found.get(METRICS[field.name]) for field in fields(Demand)}
+            numbers[name] = int(value)
+    values = {field.name: numbers.get(METRICS[field.name]) for field in fields(Demand)}
     if any(value is None for value in values.values()):
         return None
     return Demand(**{name: value for name, value in values.items() if value is not None})

@@ -52,21 +52,21 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     try:
         with kube_connection(config, env, home) as way:
             kube = way.kube(BUDGET_S)
-            found = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube, slurm)]
+            obstacles = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube, slurm)]
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.slurmctld.forgets_queue:
         why = restart_losses.forgotten_jobs(slurm, hide, config.cluster.name)
-        found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
+        obstacles += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():
-        if login.interrupt_sessions or found:
+        if login.interrupt_sessions or obstacles:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
         space, pods = config.cluster.namespace, names.login_pods(resource)
         why = restart_losses.session_jobs(slurm, space, pods, hide, config.cluster.name)
         if why:
-            found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
-    return "; ".join(found)
+            obstacles.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
+    return "; ".join(obstacles)
 
 
 def _rolling(config: StackConfig, kube: KubeClient) -> Iterator[str]:
@@ -124,19 +124,19 @@ def _workers(config: StackConfig, kube: KubeClient) -> Iterator[tuple[NodeSet, P
 
 def returned(version: OperatorVersion, pods: Sequence[tuple[NodeSet, Pod]], nodes: Mapping[str, Node]) -> Iterator[str]:
     """A sentence where this operator would return nodes that are out of service."""
-    found = [
+    notes = [
         (record, wanted)
         for state, pod in pods
         if (record := nodes.get(pod.slurm_node)) is not None and (record.unreadable or record.state & OUT_OF_SERVICE)
         if _moved(record.comment, wanted := pod_note(version, state, pod))
     ]
-    if not found:
+    if not notes:
         return
-    named = some((f"{record.name} ({record.reason or record.state_text})" for record, _ in found), SHOWN)
-    commands = "; ".join(f"`scontrol update nodename={record.name} comment='{wanted}'`" for record, wanted in found[:SHOWN])
-    commands += f". That run has the commands of the next of {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    named = some((f"{record.name} ({record.reason or record.state_text})" for record, _ in notes), SHOWN)
+    commands = "; ".join(f"`scontrol update nodename={record.name} comment='{wanted}'`" for record, wanted in notes[:SHOWN])
+    commands += f". That run has the commands of the next of {len(notes) - SHOWN} more" if len(notes) > SHOWN else ""
     yield (
-        f"slurm-operator {version} would set {len(found)} node(s) IDLE that are drained or DOWN, in its first moments:"
+        f"slurm-operator {version} would set {len(notes)} node(s) IDLE that are drained or DOWN, in its first moments:"
         f" {named}. Return them to service, or first write what it writes into their comments, and run `pulumi up`"
         f" again: {commands}"
     )

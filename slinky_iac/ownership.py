@@ -71,17 +71,17 @@ def namespace(name: str, stack: str, setting: str) -> Question:
     return lambda kube: namespace_taken(_marks().namespace(kube, name), stack, setting)
 
 
-def namespace_taken(found: ObjectMeta, stack: str, setting: str) -> str | None:
+def namespace_taken(metadata: ObjectMeta, stack: str, setting: str) -> str | None:
     """The refusal of a Namespace that is there and not this stack's."""
-    owner = found.annotations.get(names.ANNOTATION_STACK)
+    owner = metadata.annotations.get(names.ANNOTATION_STACK)
     if owner == stack:
         return None
     made = f"the stack {owner} made it" if owner else f"it has no annotation {names.ANNOTATION_STACK}"
     return (
-        f"Namespace {found.name} is there already, and this stack did not make it ({made}). Pulumi would take it up, and"
+        f"Namespace {metadata.name} is there already, and this stack did not make it ({made}). Pulumi would take it up, and"
         f" `pulumi destroy` would delete it with everything in it. It was left as it is. To use it as it is, set {setting}:"
         " false. If this stack did make it (its state was lost, or the stack had another name), say so by `kubectl annotate"
-        f" namespace {found.name} {names.ANNOTATION_STACK}={stack} --overwrite`"
+        f" namespace {metadata.name} {names.ANNOTATION_STACK}={stack} --overwrite`"
     )
 
 
@@ -111,14 +111,14 @@ def secret(config: ClusterConfig, name: str) -> Question:
     return lambda kube: object_taken(_marks().secret(kube, config.cluster.namespace, name), "Secret", config)
 
 
-def object_taken(found: ObjectMeta, kind: str, config: ClusterConfig) -> str | None:
+def object_taken(metadata: ObjectMeta, kind: str, config: ClusterConfig) -> str | None:
     """The refusal of an object in the cluster's namespace that this program did not make for this cluster."""
     cluster = config.cluster
-    if (found.labels.get(MANAGED_BY), found.labels.get(names.LABEL_CLUSTER)) == (US, cluster.resource_name):
+    if (metadata.labels.get(MANAGED_BY), metadata.labels.get(names.LABEL_CLUSTER)) == (US, cluster.resource_name):
         return None
-    by = found.labels.get(MANAGED_BY)
+    by = metadata.labels.get(MANAGED_BY)
     return (
-        f"{kind} {cluster.namespace}/{found.name} is there already, and this program did not make it ({MANAGED_BY}:"
+        f"{kind} {cluster.namespace}/{metadata.name} is there already, and this program did not make it ({MANAGED_BY}:"
         f" {by or 'not set'}). Pulumi would take it over and change it, with the jobs that run in it. It was left as it is."
         " Give this cluster another cluster.resourceName or cluster.namespace, or remove the other one first"
     )
@@ -144,12 +144,12 @@ def newer(config: ClusterConfig, nodeset: str, *, replaces: str = "") -> Questio
     """
 
     def ask(kube: KubeClient) -> str | None:
-        found = kube.nodeset(config.cluster.namespace, nodeset)
-        if replaces and found.spec.scaling_mode != replaces:
+        live_nodeset = kube.nodeset(config.cluster.namespace, nodeset)
+        if replaces and live_nodeset.spec.scaling_mode != replaces:
             return None
-        replicas, labels = found.spec.replicas, found.metadata.labels
-        if found.spec.scaling_mode == DAEMON:
-            replicas = found.status.replicas
+        replicas, labels = live_nodeset.spec.replicas, live_nodeset.metadata.labels
+        if live_nodeset.spec.scaling_mode == DAEMON:
+            replicas = live_nodeset.status.replicas
         if not replicas or (labels.get(MANAGED_BY), labels.get(names.LABEL_CLUSTER)) != (US, config.cluster.resource_name):
             return None
         return (
@@ -171,13 +171,13 @@ def adopted(config: ClusterConfig) -> Question | None:
         return None
 
     def ask(kube: KubeClient) -> str | None:
-        for called, each in own.objects.items():
+        for called, adopted_object in own.objects.items():
             kind, name = called.split(" ")
             try:
                 there = _marks().custom(kube, space, f"{kind.lower()}s", name)
             except KubeNotFound:
                 return adopted_lost(called, space, "")
-            if there.uid != each.uid:
+            if there.uid != adopted_object.uid:
                 return adopted_lost(called, space, there.uid)
             if (manager := _claimant(there)) is not None:
                 return adopted_claimed(called, space, manager)
@@ -204,9 +204,9 @@ def _claimant(there: ClaimedMeta) -> str | None:
 
 def adopted_lost(called: str, space: str, uid: str) -> str:
     """The refusal of an object that isn't the one that was to be taken over; ``uid`` is of the one that is there, if any."""
-    found = f"is another object now (UID {uid})" if uid else "isn't in Kubernetes"
+    state = f"is another object now (UID {uid})" if uid else "isn't in Kubernetes"
     return (
-        f"{called} in namespace {space} {found}; adopted.objects names one that this stack takes over. Nothing was changed."
+        f"{called} in namespace {space} {state}; adopted.objects names one that this stack takes over. Nothing was changed."
         f' If that one is gone for good, remove "{called}" from adopted.objects, so that the stack makes its own. Else look'
         " at what is there, and make the file again by `slinky adopt`"
     )
@@ -243,7 +243,7 @@ def release_taken(records: Sequence[ObjectMeta], space: str, name: str) -> str |
     """The refusal of a release that Helm has a record of, and the command that lets this stack take it up."""
     if not records:
         return None
-    states = ", ".join(sorted({each.labels.get("status", "unknown") for each in records}))
+    states = ", ".join(sorted({record.labels.get("status", "unknown") for record in records}))
     return (
         f"Helm has a record of release {name} in namespace {space} ({states}), and this stack's state has none. Helm would"
         " refuse with `cannot re-use a name that is still in use`. It was left as it is. If an earlier `pulumi up` of this"

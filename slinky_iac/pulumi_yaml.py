@@ -30,14 +30,14 @@ class StackLoader(GoLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         """A mapping, with the texts that Pulumi makes of its names."""
         self.flatten_mapping(node)
-        found: dict[Any, Any] = {}
+        mapping: dict[Any, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(
                     "while constructing a mapping", node.start_mark, "found unhashable key", key.start_mark
                 )
-            found[text_of_key(key)] = self.construct_object(value, deep=deep)
-        return found
+            mapping[text_of_key(key)] = self.construct_object(value, deep=deep)
+        return mapping
 
 
 _OF_GO: Final = {"tag:yaml.org,2002:null", "tag:yaml.org,2002:merge"}
@@ -97,9 +97,9 @@ def _of_go(text: str) -> int | float | str:
         return text
     if whole := _WHOLE.fullmatch(plain):
         kind = whole.lastgroup or "ten"
-        found = int(whole[kind], _BASES[kind]) * (-1 if plain.startswith("-") else 1)
-        if abs(found) <= _LARGEST or (plain[0] not in "+-" and found < 2**64):
-            return found
+        integer = int(whole[kind], _BASES[kind]) * (-1 if plain.startswith("-") else 1)
+        if abs(integer) <= _LARGEST or (plain[0] not in "+-" and integer < 2**64):
+            return integer
     if plain.lower().lstrip("+-") in (".inf", ".nan"):
         return float(plain.replace(".", "", 1))
     value = float(plain) if _DECIMAL.fullmatch(plain) else float("inf")
@@ -108,10 +108,10 @@ def _of_go(text: str) -> int | float | str:
 
 def time_of(text: str) -> str:
     """What Go's ``time.Time`` prints of a date; the text itself where it isn't a day or time that there is."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return text
-    year, month, day, *clock = found.groups()
+    year, month, day, *clock = match.groups()
     hour, minute, second, rest = clock[:4] if clock[0] is not None else clock[5:9]
     zone = clock[4] or "Z"
     away = timedelta(0) if zone == "Z" else timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[4:]))
@@ -129,9 +129,9 @@ def time_of(text: str) -> str:
 def written(text: str) -> str:
     """A date or a time as people write it, 2026-11-22 or 2026-11-22T10:00:00Z, of what Go prints of one; another text as it
     is."""
-    if (found := _PRINTED.fullmatch(text)) is None:
+    if (match := _PRINTED.fullmatch(text)) is None:
         return text
-    return found[1] if found[2] == "00:00:00" else f"{found[1]}T{found[2]}Z"
+    return match[1] if match[2] == "00:00:00" else f"{match[1]}T{match[2]}Z"
 
 
 def text_of_key(key: yaml.Node) -> str:

@@ -253,8 +253,8 @@ def release_numbers(release: str) -> tuple[int, ...]:
 
 def ordinal(release: str) -> int | None:
     """Major releases counted, two a year since 23.11: ``26.05.5`` is one after ``25.11``. None: not a release."""
-    found = _MAJOR.match(release)
-    return int(found[1]) * 2 + (int(found[2]) > 8) if found is not None else None
+    match = _MAJOR.match(release)
+    return int(match[1]) * 2 + (int(match[2]) > 8) if match is not None else None
 
 
 def of_protocol(rpc_version: int) -> str:
@@ -268,8 +268,8 @@ def of_protocol(rpc_version: int) -> str:
 def of_image(image: str) -> str:
     """The major release in an image's tag, where that has the form of Slinky's, as ``26.05.2-ubuntu26.04``; empty for any
     other tag, which may say something else."""
-    found = _IMAGE.fullmatch(image)
-    return found[1] if found is not None else ""
+    match = _IMAGE.fullmatch(image)
+    return match[1] if match is not None else ""
 
 
 def oldest(release: str) -> str:

@@ -129,10 +129,10 @@ def tab_in(text: str, problem: str | None) -> re.Match[str] | None:
 def require_shallow(text: str) -> None:
     """Raises :class:`NotYamlError` for brackets within more brackets than PyYAML reads in a time that anybody waits."""
     depth = 0
-    for found in _BRACKET.finditer(text):
-        depth = depth + 1 if found[0] in "[{" else max(depth - 1, 0)
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
         if depth > DEEPEST:
-            raise NotYamlError(text.count("\n", 0, found.start()) + 1)
+            raise NotYamlError(text.count("\n", 0, bracket.start()) + 1)
 
 
 def require_bounded(root: yaml.Node | None) -> None:
@@ -162,8 +162,8 @@ class _Counted:
             return
         self.open.add(id(node))
         self.depth += again
-        for each in node.value:
-            for inner in each if isinstance(each, tuple) else (each,):
+        for child in node.value:
+            for inner in child if isinstance(child, tuple) else (child,):
                 self.visit(inner)
         self.depth -= again
         self.open.remove(id(node))

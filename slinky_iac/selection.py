@@ -38,12 +38,12 @@ class Selection:
     @classmethod
     def of(cls, spec: Mapping[str, Any]) -> Selection:
         """From a PodSpec's fields; what is absent is empty. Raises ValueError where one has another shape."""
-        found = spec.get("nodeSelector") or {}, spec.get("affinity") or {}, spec.get("tolerations") or ()
-        selector, affinity, tolerations = found
+        parts = spec.get("nodeSelector") or {}, spec.get("affinity") or {}, spec.get("tolerations") or ()
+        selector, affinity, tolerations = parts
         sound = isinstance(selector, Mapping) and isinstance(affinity, Mapping) and isinstance(tolerations, list | tuple)
-        if not sound or not all(isinstance(each, Mapping) for each in tolerations):
+        if not sound or not all(isinstance(toleration, Mapping) for toleration in tolerations):
             raise ValueError("nodeSelector and affinity must be mappings, and tolerations a list of mappings")
-        return cls(_plain(selector), _plain(affinity), tuple(_plain(each) for each in tolerations))
+        return cls(_plain(selector), _plain(affinity), tuple(_plain(toleration) for toleration in tolerations))
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -51,16 +51,16 @@ class Selection:
         return {
             "nodeSelector": dict(self.node_selector),
             "affinity": dict(self.affinity),
-            "tolerations": [dict(each) for each in self.tolerations],
+            "tolerations": [dict(toleration) for toleration in self.tolerations],
         }
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a JSON value
     """A JSON value whose whole numbers are integers: Pulumi's wire knows none, and Go reads no 300.0 as one."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items() if each is not None}  # the API server keeps no null
+        return {str(key): _plain(child) for key, child in value.items() if child is not None}  # the API server keeps no null
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(child) for child in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -76,18 +76,18 @@ class Selects:
     """Pods that it took when the run began. Only of these a policy ends jobs: others' Kubernetes nodes changed since."""
 
 
-def at(found: Any, *path: str) -> Any:  # noqa: ANN401 - a JSON value
+def at(value: Any, *path: str) -> Any:  # noqa: ANN401 - a JSON value
     """What is at a path of mappings; None where nothing is."""
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
-def listed(found: Any) -> Sequence[Any]:  # noqa: ANN401 - a JSON value
+def listed(value: Any) -> Sequence[Any]:  # noqa: ANN401 - a JSON value
     """A list, and none for what isn't there. What is there and isn't a list has one member, which nothing takes."""
-    if found is None:
+    if value is None:
         return ()
-    return found if isinstance(found, list | tuple) else (None,)
+    return value if isinstance(value, list | tuple) else (None,)
 
 
 def whole(text: str) -> int | None:
@@ -101,7 +101,7 @@ def fault_of_requirement(wanted: object, *, by_field: bool) -> str:
     if not isinstance(wanted, Mapping) or not isinstance(wanted.get("key"), str):
         return "needs a key"
     operator, values = wanted.get("operator"), wanted.get("values") or ()
-    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
+    if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         return "values must be a list of texts"
     if by_field:
         sound = wanted["key"] == _NAME_FIELD and operator in ("In", "NotIn") and len(values) == 1
@@ -115,7 +115,7 @@ def _fault_of_values(operator: object, values: Sequence[str]) -> str:
     """The same of the values of one of ``matchExpressions``."""
     match operator:
         case "In" | "NotIn":
-            return "" if values and all(LABEL.fullmatch(each) for each in values) else f"{operator} needs values of labels"
+            return "" if values and all(LABEL.fullmatch(value) for value in values) else f"{operator} needs values of labels"
         case "Exists" | "DoesNotExist":
             return f"{operator} takes no values" if values else ""
         case "Gt" | "Lt":
@@ -126,8 +126,8 @@ def _fault_of_values(operator: object, values: Sequence[str]) -> str:
 
 def faults(selection: Selection) -> Iterable[str]:
     """What of a selection the operator would read in another way than it was meant, each with its field."""
-    for number, each in enumerate(selection.tolerations):
-        if (each.get("operator") or "") not in TOLERATES:
+    for number, toleration in enumerate(selection.tolerations):
+        if (toleration.get("operator") or "") not in TOLERATES:
             yield f"tolerations.{number}.operator: allowed is one of Equal, Exists"
     required = at(selection.affinity, *REQUIRED)
     if required is None:
@@ -138,10 +138,10 @@ def faults(selection: Selection) -> Iterable[str]:
         yield f"{where}: needs a term, or no Kubernetes node fits"
         return
     for place, term in enumerate(terms):
-        found = [(listed(at(term, key)), key) for key in ("matchExpressions", "matchFields")]
-        if not any(each for each, _ in found):
+        groups = [(listed(at(term, key)), key) for key in ("matchExpressions", "matchFields")]
+        if not any(group for group, _ in groups):
             yield f"{where}.{place}: an empty term fits no Kubernetes node"
-        for requirements, key in found:
-            for number, each in enumerate(requirements):
-                if fault := fault_of_requirement(each, by_field=key == "matchFields"):
+        for requirements, key in groups:
+            for number, requirement in enumerate(requirements):
+                if fault := fault_of_requirement(requirement, by_field=key == "matchFields"):
                     yield f"{where}.{place}.{key}.{number}: {fault}"

@@ -71,10 +71,10 @@ def moment(text: object, now: int | None = None) -> int | None:
     if text == "now":
         return now
     try:
-        found = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return int(found.timestamp()) if found.tzinfo is not None else None
+    return int(instant.timestamp()) if instant.tzinfo is not None else None
 
 
 def at(moment: int | None, now: int) -> str:
@@ -105,15 +105,15 @@ def stamp(moment: int) -> str:
 
 def latest(moments: Iterable[int | None], none: int = 0) -> int | None:
     """The last of them, ``none`` where there is none; None where one isn't known."""
-    found = tuple(moments)
-    known = [each for each in found if each is not None]
-    return max(known, default=none) if len(known) == len(found) else None
+    instants = tuple(moments)
+    known = [instant for instant in instants if instant is not None]
+    return max(known, default=none) if len(known) == len(instants) else None
 
 
 def closest(word: str, known: Iterable[str]) -> str:
     """Which of the known words was meant by another one that is very like it, capital letters aside; empty where that would
     be a guess."""
-    low = {each.lower(): each for each in known}
+    low = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), low, n=1, cutoff=_LIKE)
     return low[close[0]] if close else ""
 
@@ -131,7 +131,7 @@ def counted(number: int, what: str = "job") -> str:
 
 def listed(faults: Sequence[str], where: str = "") -> str:
     """``2 errors`` and where, then each on a line of its own."""
-    return "\n".join((f"{counted(len(faults), 'error')}{where}:", *(f"  {each}" for each in faults)))
+    return "\n".join((f"{counted(len(faults), 'error')}{where}:", *(f"  {fault}" for fault in faults)))
 
 
 def span(length: int) -> str:

@@ -32,21 +32,21 @@ _IN_ORDER: Final = ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet"
 def document(config: StackConfig, name: str, public: object = None) -> Json:
     """The whole. ``name``: the cluster component's, with which logical names begin. ``public``: the text of the keys' public
     halves, where the stack has some, or what will be it."""
-    found = {
+    content = {
         **joined(config),
         "outsideConf": outside_slurm_conf(config),
-        "nodesets": {each: nodeset_row(config, each, its) for each, its in config.nodesets.items()},
+        "nodesets": {nodeset: nodeset_row(config, nodeset, its) for nodeset, its in config.nodesets.items()},
         "guards": guards(config),
     }
     if not config.auth.makes_daemons:
-        return found
+        return content
     base, made = config.cluster.resource_name, objects.objects(config)
     text = "" if public is None else public
-    return found | {
+    return content | {
         "keys": [*_keys(config, name)],
         **{field: {"name": key.bundle_at(base).name, "text": text} for field, key in PUBLIC.items()},
-        "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
-        "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
+        "daemons": [[custom(kind), manifest.logical] for kind in _IN_ORDER for manifest in made if manifest.kind == kind],
+        "images": sorted({image for manifest in made for image in _images_of(manifest.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
     }
 
@@ -76,8 +76,8 @@ def facts(config: ClusterConfig) -> Json:
         "cluster": config.cluster.name,
         "operator": config.operator.version,
         "operatorNamespace": config.operator.namespace if config.installs_operator else "",
-        "slurmctld": ",".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
-        "slurmdbd": "".join(f"{each.host}:{each.port}" for each in config.slurmdbd.hosts),
+        "slurmctld": ",".join(f"{host.host}:{host.port}" for host in config.slurmctld.hosts),
+        "slurmdbd": "".join(f"{host.host}:{host.port}" for host in config.slurmdbd.hosts),
     }
 
 
@@ -128,4 +128,4 @@ def _holders(logical: str) -> Iterator[list[str]]:
 
 def _images_of(spec: object) -> set[str]:
     parts = [spec.get(daemon) for daemon in _DAEMONS] if isinstance(spec, Mapping) else []
-    return {str(each["image"]) for each in parts if isinstance(each, Mapping) and each.get("image")}
+    return {str(part["image"]) for part in parts if isinstance(part, Mapping) and part.get("image")}

@@ -88,14 +88,14 @@ def flows(config: ClusterConfig) -> tuple[Flow, ...]:
     own: dict[End, Ports] = {
         "slurmctld": (config.slurmctld.port,),
         "slurmdbd": config.slurmdbd.ports,
-        "database": tuple(each.port for each in config.slurmdbd.databases),
+        "database": tuple(database.port for database in config.slurmdbd.databases),
         "slurmrestd": (users_port(config),),
     }
     usual: dict[End, Ports] = {"slurmctld": _CTLD, "slurmdbd": _DBD, "database": ()}
-    there = (each for each in FLOWS if config.slurmdbd.ports or "slurmdbd" not in (each.source, each.target))
+    there = (flow for flow in FLOWS if config.slurmdbd.ports or "slurmdbd" not in (flow.source, flow.target))
     return tuple(
-        replace(each, ports=own[each.target]) if each.source == "users" or usual.get(each.target) == each.ports else each
-        for each in there
+        replace(flow, ports=own[flow.target]) if flow.source == "users" or usual.get(flow.target) == flow.ports else flow
+        for flow in there
     )
 
 
@@ -107,15 +107,15 @@ def users_port(config: ClusterConfig) -> int:
 
 def between(config: ClusterConfig, source: End, target: End) -> Flow | None:
     """The first flow from ``source`` to ``target``: that of the port with a number, where there is one."""
-    return next((each for each in flows(config) if (each.source, each.target) == (source, target)), None)
+    return next((flow for flow in flows(config) if (flow.source, flow.target) == (source, target)), None)
 
 
-def together(found: Iterable[Flow]) -> tuple[Flow, ...]:
+def together(connections: Iterable[Flow]) -> tuple[Flow, ...]:
     """One flow a pair, with all its ports: what a firewall has to let pass between two ends."""
     pairs: dict[tuple[End, End], Flow] = {}
-    for each in found:
-        first = pairs.setdefault((each.source, each.target), each)
-        pairs[each.source, each.target] = replace(first, ports=_widest(first.ports, each.ports))
+    for flow in connections:
+        first = pairs.setdefault((flow.source, flow.target), flow)
+        pairs[flow.source, flow.target] = replace(first, ports=_widest(first.ports, flow.ports))
     return tuple(pairs.values())
 
 
@@ -133,8 +133,8 @@ def _pods(config: StackConfig) -> dict[Part, Sequence[PodSettings]]:
         "slurmctld": config.slurmctld.pods,
         "slurmdbd": config.slurmdbd.pods,
         "slurmrestd": [config.restapi.pod],
-        "slurmd": [each.pod for each in config.nodesets.values()],
-        "login": [each.pod for each in config.logins.values()],
+        "slurmd": [nodeset.pod for nodeset in config.nodesets.values()],
+        "login": [login.pod for login in config.logins.values()],
         "operator": [PodSettings()] if config.operator.install else [],
     }
 
@@ -180,9 +180,9 @@ def outside_hosts(config: StackConfig, part: Part) -> Iterator[OutsideHost]:
     external = config.external
     match part:
         case "slurmctld":
-            yield from (_named("controller.external", each.host) for each in config.slurmctld.hosts)
+            yield from (_named("controller.external", host.host) for host in config.slurmctld.hosts)
         case "slurmdbd":
-            yield from (_named("accounting.external", each.host) for each in config.slurmdbd.hosts)
+            yield from (_named("accounting.external", host.host) for host in config.slurmdbd.hosts)
         case "slurmrestd" if external.users_url:
             yield _named("external.slurmrestd", address_of(external.users_url)[0])
         case "slurmd":
@@ -222,7 +222,7 @@ def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:
         case "slurmrestd":
             return config.slurmrestd.open_ports
         case "login" if config.network_policies.clients.login:
-            open_ = any(each.service.type != "ClusterIP" for each in config.logins.values())
+            open_ = any(login.service.type != "ClusterIP" for login in config.logins.values())
             return (SSH,) if open_ else ()
         case _:
             return ()

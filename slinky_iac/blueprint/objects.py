@@ -34,7 +34,7 @@ from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 def objects(config: StackConfig) -> tuple[Object, ...]:
     """All of them."""
     own = _of_cluster(config) if config.auth.makes_daemons else ()
-    clients = (each for name, client in config.clients.items() for each in client_objects(config, name, client))
+    clients = (manifest for name, client in config.clients.items() for manifest in client_objects(config, name, client))
     return (*own, *network_objects(config), *clients, *own_namespace(config), *parts_objects(config))
 
 
@@ -50,7 +50,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
         yield from (bundle(config, key) for key in keys if key in config.bundled)
     yield from users(config)
     yield from sssd(config)
-    yield from (each for endpoint in endpoints(config) for each in endpoint_objects(endpoint))
+    yield from (manifest for endpoint in endpoints(config) for manifest in endpoint_objects(endpoint))
     if config.accounting.enabled:
         yield accounting(config)
         yield from database(config)
@@ -60,10 +60,10 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield restapi(config)
     yield from behind(config, "slurmrestd")
     yield from beside(config, "slurmrestd")
-    for name, each in config.nodesets.items():
-        yield nodeset(config, name, each)
-        yield from (made for part in parts_of(config) for made in part.of_nodeset(config, name, each))
-    yield from (loginset(config, name, each) for name, each in config.logins.items())
+    for name, settings in config.nodesets.items():
+        yield nodeset(config, name, settings)
+        yield from (made for part in parts_of(config) for made in part.of_nodeset(config, name, settings))
+    yield from (loginset(config, name, settings) for name, settings in config.logins.items())
 
 
 def own_namespace(config: StackConfig) -> Iterator[Object]:
@@ -121,7 +121,7 @@ def sssd(config: ClusterConfig) -> Iterator[Object]:
 
 def endpoints(config: ClusterConfig) -> Iterator[Any]:
     """What leads to slurmdbd and slurmctld outside."""
-    yield from (each for each in (slurmdbd_endpoint(config), slurmctld_endpoint(config)) if each is not None)
+    yield from (endpoint for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)) if endpoint is not None)
 
 
 def accounting(config: ClusterConfig) -> Object:
@@ -171,14 +171,14 @@ def loginset(config: ClusterConfig, name: str, settings: LoginSet) -> Object:
 
 def network_objects(config: StackConfig) -> Iterator[Object]:
     """One NetworkPolicy for each part that runs in pods."""
-    for each in network_policies(config):
+    for policy in network_policies(config):
         yield Object(
-            logical=each.part,
+            logical=policy.part,
             api_version="networking.k8s.io/v1",
             kind="NetworkPolicy",
-            name=each.name,
-            namespace=each.namespace,
-            body={"spec": each.spec},
+            name=policy.name,
+            namespace=policy.namespace,
+            body={"spec": policy.spec},
         )
 
 

@@ -37,8 +37,8 @@ class Place:
 
 def outside_places(config: StackConfig) -> Iterator[Place]:
     """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
-    yield from (Place("controller.external", "slurmctld", each.host, each.port) for each in config.slurmctld.hosts)
-    yield from (Place("accounting.external", "slurmdbd", each.host, each.port) for each in config.slurmdbd.hosts)
+    yield from (Place("controller.external", "slurmctld", daemon.host, daemon.port) for daemon in config.slurmctld.hosts)
+    yield from (Place("accounting.external", "slurmdbd", daemon.host, daemon.port) for daemon in config.slurmdbd.hosts)
     for path, url in ((SLURMREST, config.slurmrest.url), (USERS, config.external.users_url)):
         host, port = address_of(url or "")
         if host:

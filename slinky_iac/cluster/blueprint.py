@@ -67,24 +67,24 @@ class Blueprint:
 
     def holders(self, state: State, key: str) -> tuple[Resource, ...]:
         """What a key is held in, of the stack's own resources; none for a key that was made outside the stack."""
-        return standing(state, (each for row in self.keys if row.name == key for each in row.holders))
+        return standing(state, (holder for row in self.keys if row.name == key for holder in row.holders))
 
     def stands(self, state: State, kind: str) -> bool:
         """Whether the custom resource of this type is in the state."""
-        return bool(standing(state, (each for each in self.daemons if each[0] == kind)))
+        return bool(standing(state, (daemon for daemon in self.daemons if daemon[0] == kind)))
 
 
 def standing(state: State, wanted: Iterable[Named]) -> tuple[Resource, ...]:
     """Those that the state holds, in the order in which they are wanted."""
-    made = {(each.type, each.logical): each for each in state}
-    return tuple(made[each] for each in wanted if each in made)
+    made = {(resource.type, resource.logical): resource for resource in state}
+    return tuple(made[key] for key in wanted if key in made)
 
 
 @as_written()
 def blueprint(state: State) -> Blueprint:
     """The state's. Raises :class:`StateError` for one that this program doesn't read, and where gates stand without one."""
-    found = [_document(each["document"]) for each in state.components("Blueprint") if each]
-    if not found:
+    documents = [_document(component["document"]) for component in state.components("Blueprint") if component]
+    if not documents:
         if state.all(*_GATES):
             raise StateError(
                 "an older slinky-iac made the last update, and its state doesn't say what the stack makes. Nothing was"
@@ -92,9 +92,12 @@ def blueprint(state: State) -> Blueprint:
             )
         return Blueprint()
     # Of a program that makes a cluster and joins resources of its own to it, the cluster's.
-    first = max(found, key=lambda each: (bool(each.get("keys")) and bool(each["keys"][0]["holders"]), "cluster" in each))
-    nodesets = {name: row for each in found for name, row in each["nodesets"].items()}
-    images = sorted({str(image) for each in found for image in each["images"]})
+    first = max(
+        documents,
+        key=lambda document: (bool(document.get("keys")) and bool(document["keys"][0]["holders"]), "cluster" in document),
+    )
+    nodesets = {name: row for document in documents for name, row in document["nodesets"].items()}
+    images = sorted({str(image) for document in documents for image in document["images"]})
     if "cluster" not in first:
         return Blueprint(nodesets=nodesets, images=tuple(images))
     public = next(first[field] for field in PUBLIC)
@@ -106,7 +109,7 @@ def blueprint(state: State) -> Blueprint:
         slurmctld=str(first["slurmctld"]),
         slurmdbd=str(first["slurmdbd"]),
         reach={str(key): str(value) for key, value in first["reach"].items()},
-        keys=tuple(_key(each) for each in first["keys"]),
+        keys=tuple(_key(row) for row in first["keys"]),
         public=str(public["text"]),
         public_name=str(public["name"]),
         daemons=_named(first["daemons"]),
@@ -120,17 +123,17 @@ def blueprint(state: State) -> Blueprint:
 
 def guarded(rows: Iterable[Mapping[str, Any]]) -> tuple[Desired, ...]:
     """Objects of a guard, as documents have them."""
-    return tuple(Desired(str(each["kind"]), str(each["name"]), dict(each["spec"])) for each in rows)
+    return tuple(Desired(str(row["kind"]), str(row["name"]), dict(row["spec"])) for row in rows)
 
 
-def _document(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    if found["schema"] != names.BLUEPRINT_SCHEMA:
+def _document(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    if document["schema"] != names.BLUEPRINT_SCHEMA:
         raise StateError(
-            f"the stack's blueprint has schema {found['schema']!a:.20} and this program reads {names.BLUEPRINT_SCHEMA}:"
+            f"the stack's blueprint has schema {document['schema']!a:.20} and this program reads {names.BLUEPRINT_SCHEMA}:"
             " nothing was asked. Use the release of slinky-iac that the stack was last updated with, or run `pulumi up`"
             " with this one"
         )
-    return found
+    return document
 
 
 def _key(row: Mapping[str, Any]) -> KeyRow:
@@ -139,7 +142,7 @@ def _key(row: Mapping[str, Any]) -> KeyRow:
 
 
 def _named(rows: Collection[Any]) -> tuple[Named, ...]:
-    found = tuple(tuple(map(str, each)) for each in rows if isinstance(each, list | tuple))
-    if len(found) != len(rows) or any(len(each) != 2 for each in found):
+    pairs = tuple(tuple(map(str, row)) for row in rows if isinstance(row, list | tuple))
+    if len(pairs) != len(rows) or any(len(pair) != 2 for pair in pairs):
         raise TypeError
-    return tuple((each[0], each[1]) for each in found)
+    return tuple((pair[0], pair[1]) for pair in pairs)

@@ -74,10 +74,10 @@ class Resource:
     @classmethod
     def of(cls, raw: Json) -> Resource:
         """As `pulumi stack export` has it."""
-        found = [raw.get(key) for key in ("inputs", "outputs")]
-        if not all(each is None or isinstance(each, dict) for each in found):
+        mappings = [raw.get(key) for key in ("inputs", "outputs")]
+        if not all(mapping is None or isinstance(mapping, dict) for mapping in mappings):
             raise TypeError
-        inputs, outputs = (each or {} for each in found)
+        inputs, outputs = (mapping or {} for mapping in mappings)
         urn, type_, created, modified = (str(raw.get(key) or "") for key in ("urn", "type", "created", "modified"))
         return cls(urn, type_, inputs, outputs, created, modified, bool(raw.get("protect")))
 
@@ -115,8 +115,8 @@ class Resource:
 
     def part(self, key: str) -> Json:
         """A mapping among the inputs; empty where there is none."""
-        found = self.inputs.get(key)
-        return found if isinstance(found, dict) else {}
+        mapping = self.inputs.get(key)
+        return mapping if isinstance(mapping, dict) else {}
 
     def __bool__(self) -> bool:
         return bool(self.urn or self.type)
@@ -131,11 +131,11 @@ class State(tuple[Resource, ...]):
     @as_written()
     def read(cls, resources: Iterable[Json]) -> State:
         """Of resources as `pulumi stack export` has them. Raises :class:`StateError`."""
-        return cls(Resource.of(each) for each in resources)
+        return cls(Resource.of(resource) for resource in resources)
 
     def all(self, *types: str) -> tuple[Resource, ...]:
         """All resources of these types."""
-        return tuple(each for each in self if each.type in types)
+        return tuple(resource for resource in self if resource.type in types)
 
     def first(self, type_: str) -> Resource:
         """The first resource of a type."""
@@ -143,12 +143,14 @@ class State(tuple[Resource, ...]):
 
     def components(self, kind: str) -> tuple[Json, ...]:
         """Outputs of this program's components of a kind; empty for one whose outputs weren't written yet."""
-        return tuple(each.outputs for each in self.all(f"{names.TYPE_PREFIX}:{kind}"))
+        return tuple(component.outputs for component in self.all(f"{names.TYPE_PREFIX}:{kind}"))
 
     def object(self, type_: str, namespace: str, name: str) -> Resource:
         """A Kubernetes object by its name in Kubernetes."""
-        found = (each for each in self.all(type_) if (each.namespace, each.object_name) == (namespace, name))
-        return next(found, Resource())
+        matches = (
+            resource for resource in self.all(type_) if (resource.namespace, resource.object_name) == (namespace, name)
+        )
+        return next(matches, Resource())
 
     @property
     def outputs(self) -> Json:
@@ -158,7 +160,7 @@ class State(tuple[Resource, ...]):
     @property
     def stack(self) -> str:
         """The stack's name; empty where no URN has it."""
-        urns = (each.urn.split("::") for each in self)
+        urns = (resource.urn.split("::") for resource in self)
         return next((parts[0].removeprefix("urn:pulumi:") for parts in urns if len(parts) >= 4), "")
 
 
@@ -187,11 +189,11 @@ def everything(stack: str | None, run: Runner = run_pulumi, *, decrypted: bool) 
 
 
 def _everything(state: Json) -> list[Json]:
-    pending = [each["resource"] for each in state["deployment"].get("pending_operations") or []]
-    found = [*_resources(state), *pending]
-    if not all(isinstance(each, dict) for each in found):
+    pending = [operation["resource"] for operation in state["deployment"].get("pending_operations") or []]
+    resources = [*_resources(state), *pending]
+    if not all(isinstance(resource, dict) for resource in resources):
         raise TypeError
-    return found
+    return resources
 
 
 def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[Json]:
@@ -206,4 +208,4 @@ def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[J
 def _entries(listed: object) -> list[Json]:
     if not isinstance(listed, list):
         raise TypeError
-    return [each for each in listed if isinstance(each, dict)]
+    return [update for update in listed if isinstance(update, dict)]

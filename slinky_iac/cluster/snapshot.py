@@ -64,7 +64,7 @@ class Workers:
 
 def pods_by_node(workers: Iterable[Workers]) -> dict[str, Pod]:
     """All pods by the name of their Slurm node."""
-    return {pod.slurm_node: pod for each in workers for pod in each.pods}
+    return {pod.slurm_node: pod for group in workers for pod in group.pods}
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ class ClusterView:
     def naming(self) -> Mapping[str | None, tuple[Job, ...]]:
         """Jobs that aren't over by each node that their ``--nodelist`` names and that they are not on; None: it can't be
         read."""
-        found: defaultdict[str | None, list[Job]] = defaultdict(list)
+        jobs: defaultdict[str | None, list[Job]] = defaultdict(list)
         for job in self.queue:
             for node in (None,) if job.required is None else set(job.required).difference(job.node_names):
-                found[node].append(job)
-        return {node: tuple(there) for node, there in found.items()}
+                jobs[node].append(job)
+        return {node: tuple(there) for node, there in jobs.items()}

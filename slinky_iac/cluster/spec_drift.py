@@ -41,7 +41,7 @@ def faults(kube: Asked, objects: Sequence[Desired], open_to: Callable[[str], str
 
     ``open_to``: what can happen then, by the object's name.
     """
-    return tuple(fault for each in objects if (fault := _fault(each, _live(kube, each), open_to(each.name))))
+    return tuple(fault for desired in objects if (fault := _fault(desired, _live(kube, desired), open_to(desired.name))))
 
 
 def _live(kube: Asked, one: Desired) -> Mapping[str, Any] | None:
@@ -63,7 +63,7 @@ def _fault(one: Desired, live: Mapping[str, Any] | None, open_to: str) -> str:
 def _plain(value: object) -> object:
     """Without what the API server adds; numbers are as the state has them, where 1 may be 1.0."""
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items() if _DEFAULTS.get(key, _DEFAULTS) != each}
+        return {key: _plain(child) for key, child in value.items() if _DEFAULTS.get(key, _DEFAULTS) != child}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(child) for child in value]
     return value

@@ -84,8 +84,8 @@ def _takes(takes: ModuleType) -> Iterator[str]:
 
 
 def _settings(first: str, settings: Iterable[str]) -> str:
-    own = [each for each in settings if not each.startswith(("nodesetDefaults.", "loginDefaults."))]
-    return f"| {first} | {', '.join(f'`{each}`' for each in own)} |\n"
+    own = [setting for setting in settings if not setting.startswith(("nodesetDefaults.", "loginDefaults."))]
+    return f"| {first} | {', '.join(f'`{setting}`' for setting in own)} |\n"
 
 
 def _entry(thing: Callable[..., Any]) -> str:
@@ -101,11 +101,11 @@ def _component(parts: ModuleType, name: str) -> str:
     component, args = getattr(parts, name), getattr(parts, f"{name}Args")
     lines = [f"### components.{name}\n", _text(component), ""]
     if is_dataclass(args):
-        given = ", ".join(f"`{each.name}: {each.type}`" for each in fields(args))
+        given = ", ".join(f"`{field.name}: {field.type}`" for field in fields(args))
         said = _text(args)
         lines += [f"`{name}Args`: {given}. {said}" if said else f"`{name}Args`: {given}.", ""]
     if name != "HybridCluster" and (has := inspect.get_annotations(component)):
-        lines += [f"Attributes: {', '.join(f'`{each}: {kind}`' for each, kind in has.items())}.", ""]
+        lines += [f"Attributes: {', '.join(f'`{attribute}: {kind}`' for attribute, kind in has.items())}.", ""]
     return "\n".join(lines)
 
 
@@ -123,29 +123,29 @@ def attribute_docs(thing: type) -> dict[str, str]:
     """The docstring below each annotated attribute of a class, by the attribute's name."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     assert isinstance(body, ast.ClassDef)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for attribute, below in zip(body.body, body.body[1:], strict=False):
         if isinstance(attribute, ast.AnnAssign) and isinstance(attribute.target, ast.Name) and isinstance(below, ast.Expr):
             value = below.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found[attribute.target.id] = value.value
-    return found
+                texts[attribute.target.id] = value.value
+    return texts
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
     """As it is called: without ``self``, one argument a line where they don't fit into one."""
     signature = inspect.signature(function)
-    given = [each for each in signature.parameters.values() if each.name != "self"]
+    given = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
     shown: list[str] = []
-    for each in given:
-        if each.kind is each.KEYWORD_ONLY and "*" not in shown:
+    for parameter in given:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in shown:
             shown.append("*")
-        shown.append(str(each).replace(repr(each.annotation), str(each.annotation)))
+        shown.append(str(parameter).replace(repr(parameter.annotation), str(parameter.annotation)))
     returns = "" if signature.return_annotation in (None, "None") else f" -> {signature.return_annotation}"
     line = f"{name}({', '.join(shown)}){returns}"
     if len(line) <= WIDTH:
         return line
-    return f"{name}(\n" + "".join(f"    {each},\n" for each in shown) + f"){returns}"
+    return f"{name}(\n" + "".join(f"    {parameter},\n" for parameter in shown) + f"){returns}"
 
 
 def _text(thing: object) -> str:
@@ -155,4 +155,4 @@ def _text(thing: object) -> str:
 def _plain(text: str) -> str:
     """A docstring as Markdown: single backticks, names without their modules, paragraphs of one line."""
     paragraphs = re.split(r"\n\s*\n", _ROLE.sub(r"`\1`", text).replace("``", "`"))
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -47,8 +47,8 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
 
 def errors_of(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Places and reasons of what is wrong with sections, as a file has them."""
-    found = judge("config:\n" + textwrap.indent(as_yaml(settings), "  "))[1]
-    return [(each.finding.path, each.finding.message) for each in found if each.finding.level is Level.ERROR]
+    places = judge("config:\n" + textwrap.indent(as_yaml(settings), "  "))[1]
+    return [(place.finding.path, place.finding.message) for place in places if place.finding.level is Level.ERROR]
 
 
 def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
@@ -58,24 +58,24 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     texts, plain = _read(file)
     there = file.secret | (texts.keys() & frozenset(SECRET_KEYS))  # what is there in plain text isn't missing, too
     config, faults = examined(texts)
-    misread = {each.finding.path for each in file.faults if "." in each.finding.path}
-    faults = tuple(each for each in faults if each.path not in misread)
+    misread = {place.finding.path for place in file.faults if "." in place.finding.path}
+    faults = tuple(fault for fault in faults if fault.path not in misread)
     wrong = shifted(texts)
-    found = [*plain, *(each for each in faults if not any(at.explains(each.path) for at in wrong))]
-    found += [each.finding(file.line_of(each.owner)) for each in wrong]
-    if any(each.finding.path == "cluster" for each in file.faults):  # it is there, under another name
-        found = [each for each in found if str(each) != "cluster: is missing and has no default"]
-    unread = [each.finding for each in file.faults if each.finding.path in SECTIONS]
+    problems = [*plain, *(fault for fault in faults if not any(at.explains(fault.path) for at in wrong))]
+    problems += [shift.finding(file.line_of(shift.owner)) for shift in wrong]
+    if any(place.finding.path == "cluster" for place in file.faults):  # it is there, under another name
+        problems = [finding for finding in problems if str(finding) != "cluster: is missing and has no default"]
+    unread = [place.finding for place in file.faults if place.finding.path in SECTIONS]
     if config is not None:
-        ruled = [each for each in _ruled(config, there) if each.path not in misread]
-        found += of_sound(ruled, unread, config) if unread else ruled
+        ruled = [finding for finding in _ruled(config, there) if finding.path not in misread]
+        problems += of_sound(ruled, unread, config) if unread else ruled
         if said := renamed(file.project):
-            found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
+            problems += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
-        found += of_sound(_ruled(sound, there), faults, sound)
-    if config is not None and not any(each.level is Level.ERROR for each in (*found, *unread)):
-        found += unmakeable(config)  # a preview's last questions, too
-    places = [*file.faults, *(Place(file.line_of(_as_typed(each.path, found, file)), each) for each in found)]
+        problems += of_sound(_ruled(sound, there), faults, sound)
+    if config is not None and not any(finding.level is Level.ERROR for finding in (*problems, *unread)):
+        problems += unmakeable(config)  # a preview's last questions, too
+    places = [*file.faults, *(Place(file.line_of(_as_typed(each.path, problems, file)), each) for each in problems)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
 
@@ -101,9 +101,9 @@ def _order(place: Place) -> tuple[int, int]:
 def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     """What the rules say. A secret that isn't set yet is a warning: it is set after the file is written."""
     later = frozenset(findings(config, secret | FIRST_SECRETS))
-    for each in findings(config, secret):
-        waits = each.level is Level.ERROR and each not in later
-        yield replace(each, level=Level.WARNING) if waits else each
+    for finding in findings(config, secret):
+        waits = finding.level is Level.ERROR and finding not in later
+        yield replace(finding, level=Level.WARNING) if waits else finding
     if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
@@ -197,17 +197,20 @@ def run(arguments: argparse.Namespace) -> int:
     left: dict[Path, tuple[mend.LeftOut, ...]] = {}
     if arguments.fix:
         new = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
-        texts, left = {file: each.text for file, each in new.items()}, {file: each.left for file, each in new.items()}
+        texts, left = (
+            {file: mended.text for file, mended in new.items()},
+            {file: mended.left for file, mended in new.items()},
+        )
     parsed = {file: parse(text, project_of(file)) for file, text in texts.items()}
-    found = {file: _places(file, read) for file, read in parsed.items()}
+    places_by_file = {file: _places(file, read) for file, read in parsed.items()}
     if arguments.json:
-        print(output.as_json(as_json(found, left)))
+        print(output.as_json(as_json(places_by_file, left)))
     else:
-        for file, places in found.items():
+        for file, places in places_by_file.items():
             print("\n".join(as_text(file, places, paint, width, parsed[file].sections)))
     bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
-    open_ = (place.finding for places in found.values() for place in places if not place.finding.reason)
-    return FOUND if any(each.level in bad for each in open_) else 0
+    open_ = (place.finding for places in places_by_file.values() for place in places if not place.finding.reason)
+    return FOUND if any(finding.level in bad for finding in open_) else 0
 
 
 def _file(name: str) -> Path:
@@ -224,7 +227,7 @@ def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
         return (note,) if read.is_bare else (note, *read.faults)
     config, places = judged(read)
     absent = [] if config is None else files_here.missing(config, file.parent)
-    return tuple(sorted((*places, *(Place(read.line_of(each.path), each) for each in absent)), key=_order))
+    return tuple(sorted((*places, *(Place(read.line_of(finding.path), finding) for finding in absent)), key=_order))
 
 
 def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
@@ -250,9 +253,9 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
         for line in mend.difference(text, new, (str(file), str(place))):
             print(paint(line, shades[line[0]]) if line[:1] in shades else line)
         print()
-        for each in whole.left:
-            print(f"Left out: {shown_path(each.path)} ({mend.shown_value(each)}), which no setting here carries")
-        had, left = (_errors(each, project_of(file)) for each in (text, new))
+        for leftover in whole.left:
+            print(f"Left out: {shown_path(leftover.path)} ({mend.shown_value(leftover)}), which no setting here carries")
+        had, left = (_errors(version, project_of(file)) for version in (text, new))
         mends = f" (mended: {had - left} of {had})" if had > left else ""
         rest = f" Mend the other {left} in it, then" if left else " Then"
         print(f"Written: {place}{mends}.{rest}: mv {place} {file}\n")
@@ -260,7 +263,7 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
 
 
 def _errors(text: str, project: str) -> int:
-    return sum(each.finding.level is Level.ERROR for each in judge(text, project)[1])
+    return sum(place.finding.level is Level.ERROR for place in judge(text, project)[1])
 
 
 def as_resolved(file: Path) -> str:
@@ -274,15 +277,15 @@ def as_resolved(file: Path) -> str:
 
 def _said(finding: Finding, sections: Mapping[str, object]) -> str:
     """A finding with the name of a list's item in the place of its number, which people count from one."""
-    found: object = sections
+    child: object = sections
     shown = ""
     for part in finding.path.split("."):
-        if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
-            found = found[int(part)]
-            name = found.get("name") if isinstance(found, Mapping) else None
+        if isinstance(child, list) and part.isdecimal() and int(part) < len(child):
+            child = child[int(part)]
+            name = child.get("name") if isinstance(child, Mapping) else None
             shown += f"[{name_of(name)}]" if isinstance(name, str) else f"[item {int(part) + 1}]"
         else:
-            found = found.get(part) if isinstance(found, Mapping) else None
+            child = child.get(part) if isinstance(child, Mapping) else None
             shown += f".{part}" if shown else part
     return str(replace(finding, path=shown))
 
@@ -293,15 +296,15 @@ def as_text(
     """Lines that editors and terminals lead from to the place: ``FILE:LINE: error: PATH: what is wrong``; then what to
     paste, a section once. ``sections``: what the file has, which is in it."""
     for place in places:
-        each = place.finding
+        finding = place.finding
         where = f"{file}:{place.line}" if place.line else str(file)
-        if each.reason:
-            said = _said(each, sections or {})
-            yield from _wrapped(f"{where}: acknowledged: {said} (reason: {each.reason})", width, paint, "dim")
+        if finding.reason:
+            said = _said(finding, sections or {})
+            yield from _wrapped(f"{where}: acknowledged: {said} (reason: {finding.reason})", width, paint, "dim")
         else:
-            level = _WORDS[each.level]
-            first, *rest = _wrapped(f"{where}: {level}: {_said(each, sections or {})}", width)
-            yield first.replace(f": {level}:", f": {paint(level, _SHADES[each.level])}:", 1)
+            level = _WORDS[finding.level]
+            first, *rest = _wrapped(f"{where}: {level}: {_said(finding, sections or {})}", width)
+            yield first.replace(f": {level}:", f": {paint(level, _SHADES[finding.level])}:", 1)
             yield from rest
         yield ""
     pasted, lost = paste.block(sections or {}, places)
@@ -311,8 +314,8 @@ def as_text(
         yield ""
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
     wrong = [place.finding for place in places if place.finding.level is Level.ERROR and not place.finding.reason]
-    still = [each for each in wrong if each.instead is None]
-    if pasted and (there := [each.path for each in still if paste.is_in(each.path, pasted) and not each.paste]):
+    still = [error for error in wrong if error.instead is None]
+    if pasted and (there := [error.path for error in still if paste.is_in(error.path, pasted) and not error.paste]):
         yield from _wrapped(f"Still to be put right in it: {', '.join(there)}", width, paint, "bold")
         yield ""
     if lost:
@@ -331,9 +334,9 @@ def as_text(
 
 def _to_paste(pasted: str, places: Sequence[Place], sections: Mapping[str, object]) -> str:
     """What the YAML below is for: where it goes, and how many of the errors it mends."""
-    mends = [each.finding for each in places if each.finding.paste or each.finding.instead is not None]
-    errors = [each.finding for each in places if each.finding.level is Level.ERROR and not each.finding.reason]
-    mended = sum(each in mends for each in errors)
+    mends = [place.finding for place in places if place.finding.paste or place.finding.instead is not None]
+    errors = [place.finding for place in places if place.finding.level is Level.ERROR and not place.finding.reason]
+    mended = sum(error in mends for error in errors)
     number = "all errors" if mended == len(errors) else f"{mended} of {len(errors)} errors"
     count = f"; it mends {number}" if mended else ""
     gone = sections.keys() - mend.sections(sections, mends).keys()  # the file's own words for sections that are pasted
@@ -355,7 +358,7 @@ def _wrapped(text: str, width: int, paint: Paint | None = None, shade: str = "")
 
 
 def as_json(
-    found: Mapping[Path, Sequence[Place]], left: Mapping[Path, Sequence[mend.LeftOut]] | None = None
+    places_by_file: Mapping[Path, Sequence[Place]], left: Mapping[Path, Sequence[mend.LeftOut]] | None = None
 ) -> dict[str, Any]:
     """The same for programs; ``left``: what --fix left out of the new file."""
     return {
@@ -363,7 +366,7 @@ def as_json(
             {
                 "file": str(file),
                 "counts": _counts(places),
-                "leftOut": [shown_path(each.path) for each in (left or {}).get(file, ())],
+                "leftOut": [shown_path(leftover.path) for leftover in (left or {}).get(file, ())],
                 "findings": [
                     {
                         "id": place.finding.id or None,
@@ -377,7 +380,7 @@ def as_json(
                     for place in places
                 ],
             }
-            for file, places in found.items()
+            for file, places in places_by_file.items()
         ],
     }
 

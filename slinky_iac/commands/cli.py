@@ -64,7 +64,7 @@ class _Help(argparse.HelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
-        return "\n".join(each if each.startswith("    ") else fill(each, width, indent) for each in text.split("\n"))
+        return "\n".join(line if line.startswith("    ") else fill(line, width, indent) for line in text.split("\n"))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -77,14 +77,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Of a command that lacks its second word, say which there are."""
-        acts = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
+        acts = next((action for action in self._actions if isinstance(action, argparse._SubParsersAction)), None)
         if acts is not None and acts.choices and message.endswith(f"required: {acts.metavar}"):
             words = list(acts.choices)
             message = f"say what: {', '.join(words[:-1])} or {words[-1]}, such as `{self.prog} {words[0]}`"
-        for each in self._actions:
-            named = each.metavar if isinstance(each.metavar, str) else each.dest
-            if not each.option_strings and each.choices and acts is None and message.endswith(f"required: {named}"):
-                words = [str(word) for word in each.choices]
+        for action in self._actions:
+            named = action.metavar if isinstance(action.metavar, str) else action.dest
+            if not action.option_strings and action.choices and acts is None and message.endswith(f"required: {named}"):
+                words = [str(word) for word in action.choices]
                 message = f"say which: {', '.join(words[:-1])} or {words[-1]}, such as `{self.prog} {words[0]}`"
         super().error(message)
 
@@ -99,14 +99,14 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
     top = _Parser(prog=prog)
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND", parser_class=_Parser)
-    for name, each in COMMANDS.items():
+    for name, listed_command in COMMANDS.items():
         if name not in only:
             continue
-        own = commands.add_parser(name, help=each.text)
-        if each.module:
-            found = command(name)
-            found.add_arguments(own)
-            _end(own, name, prog, found.CODES)
+        own = commands.add_parser(name, help=listed_command.text)
+        if listed_command.module:
+            module = command(name)
+            module.add_arguments(own)
+            _end(own, name, prog, module.CODES)
             continue
         from slinky_iac.commands import command_page  # noqa: PLC0415 - three commands need it
 

@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _yaml(found: Any) -> str:  # noqa: ANN401 - any JSON object
-    return yaml.dump(found, Dumper=_Dumper, sort_keys=False, width=120)
+def _yaml(document: Any) -> str:  # noqa: ANN401 - any JSON object
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -56,12 +56,12 @@ def page(parser: argparse.ArgumentParser) -> str:
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, tuple[str, argparse.ArgumentParser]]:
     """Help text and parser of every command by name, in the order of `--help`."""
-    found: dict[str, tuple[str, argparse.ArgumentParser]] = {}
+    parsers: dict[str, tuple[str, argparse.ArgumentParser]] = {}
     for action in parser._actions:  # argparse has no public way to look at a parser
         if isinstance(action, argparse._SubParsersAction):
             texts = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            found |= {name: (texts.get(name, ""), below) for name, below in action.choices.items()}
-    return found
+            parsers |= {name: (texts.get(name, ""), below) for name, below in action.choices.items()}
+    return parsers
 
 
 def exit_codes(parser: argparse.ArgumentParser) -> dict[int, str]:

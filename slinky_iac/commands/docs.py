@@ -52,48 +52,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def pages() -> dict[str, Path]:
     """All pages by name."""
-    return {each.stem: each for each in sorted(shipped("docs").glob("*.md"))}
+    return {path.stem: path for path in sorted(shipped("docs").glob("*.md"))}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a page. Raises :class:`ProjectError` where there is none; returns the exit code."""
-    found = pages()
+    paths = pages()
     if arguments.page is None:
-        print("\n".join(f"{name:<20} {_TITLE.search(each.read_text())[1]}" for name, each in found.items()))  # type: ignore[index]
+        print("\n".join(f"{name:<20} {_TITLE.search(path.read_text())[1]}" for name, path in paths.items()))  # type: ignore[index]
         return 0
     name = Path(arguments.page).stem if arguments.page.endswith(".md") else arguments.page
     every, heading = " ".join((name, *arguments.words)), " ".join(arguments.words)
-    if name not in found:
-        print("\n".join(_without_a_page(every, found)))
+    if name not in paths:
+        print("\n".join(_without_a_page(every, paths)))
         return 0
-    text = _BAR_IN_A_CELL.sub("", found[name].read_text())
+    text = _BAR_IN_A_CELL.sub("", paths[name].read_text())
     try:
-        texts = {at: page.read_text() for at, page in found.items()} if heading else {}
+        texts = {at: page.read_text() for at, page in paths.items()} if heading else {}
         print(readable(part(text, heading, name), name, texts) if heading else text, end="")
     except ProjectError:  # a message may begin with a page's name
-        having = [row for page in _ROWS for row in rows(page, found[page].read_text()) if row.is_of(every)]
+        having = [row for page in _ROWS for row in rows(page, paths[page].read_text()) if row.is_of(every)]
         if not having:
             raise
-        print("\n".join(_without_a_page(every, found)))
+        print("\n".join(_without_a_page(every, paths)))
     return 0
 
 
-def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
+def _without_a_page(words: str, paths: Mapping[str, Path]) -> Iterator[str]:
     """What is known of words that aren't a page's name. Raises :class:`ProjectError` where that is nothing."""
-    texts = {at: page.read_text() for at, page in found.items()}
-    every = [each for page in _ROWS for each in rows(page, texts[page])]
-    having = [each for each in every if each.is_of(words)] or [each for each in every if each.has_all(words)][:_MOST]
-    shown = {f"{each.page} {shlex.quote(each.heading)}" for each in having}
-    elsewhere = [f"slinky docs {each}" for each in places(words, texts) if each not in shown]
-    near = closest(words, found)
+    texts = {at: page.read_text() for at, page in paths.items()}
+    every = [row for page in _ROWS for row in rows(page, texts[page])]
+    having = [row for row in every if row.is_of(words)] or [row for row in every if row.has_all(words)][:_MOST]
+    shown = {f"{row.page} {shlex.quote(row.heading)}" for row in having}
+    elsewhere = [f"slinky docs {place}" for place in places(words, texts) if place not in shown]
+    near = closest(words, paths)
     if not having and not elsewhere:
         meant = f"did you mean {near}? " if near else ""
         raise ProjectError(
             f"there is no page {printable(words)}, and no page has these words; {meant}`slinky docs` lists all pages."
             " Of a message give a few words without names and numbers"
         )
-    for each in having:
-        yield from (*each.shown(texts), "")
+    for row in having:
+        yield from (*row.shown(texts), "")
     if near:
         yield f"Did you mean the page? slinky docs {near}"
     if elsewhere:
@@ -117,7 +117,7 @@ class Row:
             return False
         if re.search(rf"\b{re.escape(wanted)}\b", _plain(self.cells[0])):
             return True
-        return any(_quotes(each, wanted) for each in re.findall(r"`([^`]+)`", self.cells[0]))
+        return any(_quotes(quote, wanted) for quote in re.findall(r"`([^`]+)`", self.cells[0]))
 
     def has_all(self, words: str) -> bool:
         """Whether its first cell has each of these words, wherever; those that any sentence has don't count."""
@@ -137,7 +137,7 @@ def readable(text: str, page: str, texts: Mapping[str, str]) -> str:
     def shown(table: re.Match[str]) -> str:
         if max(map(len, table[0].splitlines())) <= _WIDEST:
             return table[0]
-        return "\n".join("\n".join(list(each.shown(texts))[1:]) + "\n" for each in rows(page, f"# {page}\n{table[0]}"))
+        return "\n".join("\n".join(list(row.shown(texts))[1:]) + "\n" for row in rows(page, f"# {page}\n{table[0]}"))
 
     return _TABLE.sub(shown, text)
 
@@ -148,11 +148,11 @@ def rows(page: str, text: str) -> Iterator[Row]:
     titles: tuple[str, ...] = ()
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith("|"):
-            cells = tuple(_BAR_IN_A_CELL.sub("", each.strip()) for each in _BAR.split(line.strip())[1:-1])
+            cells = tuple(_BAR_IN_A_CELL.sub("", cell.strip()) for cell in _BAR.split(line.strip())[1:-1])
             if _RULE.match(below):
                 titles = cells
             elif not _RULE.match(line):
-                heading = next(each[2] for each in reversed(heads) if each.start() <= at)
+                heading = next(head[2] for head in reversed(heads) if head.start() <= at)
                 yield Row(page, heading, titles, cells)
         at += len(line)
 
@@ -164,7 +164,7 @@ def anchor(heading: str) -> str:
 
 def _quotes(message: str, wanted: str) -> bool:
     """Whether plain words have each piece of a quoted message, in its order."""
-    pieces = [plain for each in _BETWEEN.split(message) if (plain := _plain(each))]
+    pieces = [plain for piece in _BETWEEN.split(message) if (plain := _plain(piece))]
     if sum(map(len, pieces)) < _LEAST:
         return False
     return re.search(r"\b.*\b".join(map(re.escape, pieces)), wanted) is not None
@@ -177,7 +177,7 @@ def _printed(link: re.Match[str], page: str, texts: Mapping[str, str]) -> str:
         return link[1]
     if link[3] is None:
         return f"{link[1]} (`slinky docs {name}`)"
-    heading = next((each[2] for each in headings(texts[name]) if anchor(each[2]) == link[3]), "")
+    heading = next((head[2] for head in headings(texts[name]) if anchor(head[2]) == link[3]), "")
     words = max(re.split(r"\w*'\w*\s*", re.sub(r"[`<>]", "", heading)), key=len).strip()  # a shell's quotes frighten
     return f"{link[1]} (`slinky docs {name} {shlex.quote(words)}`)"
 
@@ -194,20 +194,20 @@ def places(word: str, texts: Mapping[str, str]) -> list[str]:
     wanted = _plain(word)
     plural = "s?" if len(wanted) > len("ha") else ""  # `has` is no plural of HA
     whole = re.compile(rf"\b{re.escape(wanted)}{plural}\b") if wanted else re.compile(r"(?!)")
-    found: list[tuple[bool, int, str]] = []
+    hits: list[tuple[bool, int, str]] = []
     for page, text in texts.items():
         heads = headings(text)
-        ends = [*(each.start() for each in heads[1:]), len(text)]
+        ends = [*(head.start() for head in heads[1:]), len(text)]
         counts = [
             (bool(whole.search(_plain(head[2]))), len(whole.findall(_plain(text[head.start() : end]))), head)
             for head, end in zip(heads, ends, strict=True)
         ]
-        titled, count, best = max(counts, key=lambda each: each[:2])
+        titled, count, best = max(counts, key=lambda candidate: candidate[:2])
         if count:
             words = re.sub(r"[^\w ./:,<>-]+", " ", re.sub(r"\\(?=[<>])", "", best[2])).strip()
-            found.append((titled, count, page if len(best[1]) == 1 else f"{page} {shlex.quote(words)}"))
-    found.sort(key=lambda each: each[:2], reverse=True)
-    return [command for _, _, command in found[:_MOST]]
+            hits.append((titled, count, page if len(best[1]) == 1 else f"{page} {shlex.quote(words)}"))
+    hits.sort(key=lambda hit: hit[:2], reverse=True)
+    return [command for _, _, command in hits[:_MOST]]
 
 
 def _plain(text: str) -> str:
@@ -220,11 +220,11 @@ def part(text: str, heading: str, page: str) -> str:
     that has them. Raises :class:`ProjectError`."""
     heads = headings(text)
     wanted = _plain(heading)
-    having = [each for each in heads if wanted in _plain(each[2])]
-    start = next((each for each in having if wanted == _plain(each[2])), next(iter(having), None))
+    having = [head for head in heads if wanted in _plain(head[2])]
+    start = next((head for head in having if wanted == _plain(head[2])), next(iter(having), None))
     if start is None:
         raise ProjectError(
             f"page {page} has no heading with {printable(heading)!r}; `slinky docs {page} | grep '^#'` lists them"
         )
-    end = next((each for each in heads if each.start() > start.start() and len(each[1]) <= len(start[1])), None)
+    end = next((head for head in heads if head.start() > start.start() and len(head[1]) <= len(start[1])), None)
     return text[start.start() : end.start() if end else len(text)].rstrip("\n") + "\n"

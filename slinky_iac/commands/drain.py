@@ -72,13 +72,13 @@ class DrainView:
     @property
     def free(self) -> int:
         """Nodes that no job keeps."""
-        return sum(1 for each in self.nodes if each.free)
+        return sum(1 for node in self.nodes if node.free)
 
 
 def view(settings: GateSettings, seen: Observation) -> DrainView:
     """What a look at one NodeSet says of this stack's drains."""
     cluster = seen.cluster
-    found: list[NodeView] = []
+    nodes: list[NodeView] = []
     since: int | None = None
     reason = ""
     for pod in seen.pods:
@@ -91,7 +91,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
             since = began if since is None or (began is not None and began < since) else since
             reason = record.reason
         judged = None if cluster is None else verdict(pod.slurm_node, cluster, seen.now, forgets=True)
-        found.append(
+        nodes.append(
             NodeView(
                 node=pod.slurm_node,
                 state=record.state_text if record is not None else "no record",
@@ -102,7 +102,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
         )
     asked = None if seen.nodeset is None else Workers(seen.nodeset, seen.pods).wanted
     deadline, name = settings.policy.deadline_s, settings.owner.nodeset
-    return DrainView(name, len(seen.pods), asked, tuple(found), since, reason, deadline, seen.problem)
+    return DrainView(name, len(seen.pods), asked, tuple(nodes), since, reason, deadline, seen.problem)
 
 
 def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, width: int, leave: bool) -> str:
@@ -110,27 +110,29 @@ def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, wi
     paint = Paint(colour)
     how = ". Ctrl-C ends this view, not the drain" if leave else ""
     lines = [paint(clipped(f"{plain(stack)}: drains at {full(now)}{how}", width), "bold")]
-    for each in views:
-        lines += ["", *_drain(each, now, paint, width)]
+    for drain_view in views:
+        lines += ["", *_drain(drain_view, now, paint, width)]
     return "\n".join(lines) + "\n"
 
 
-def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]:
-    pods = f"{counted(each.pods, 'pod')}" + (f" of {each.asked} asked for" if each.asked is not None else "")
-    if each.problem:
-        yield paint(clipped(f"{each.nodeset}: not known: {plain(each.problem)}", width), "yellow")
-    if not each.nodes:
-        yield clipped(f"{each.nodeset}: {pods}; nothing of this stack's is drained or marked", width)
+def _drain(drain_view: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]:
+    pods = f"{counted(drain_view.pods, 'pod')}" + (
+        f" of {drain_view.asked} asked for" if drain_view.asked is not None else ""
+    )
+    if drain_view.problem:
+        yield paint(clipped(f"{drain_view.nodeset}: not known: {plain(drain_view.problem)}", width), "yellow")
+    if not drain_view.nodes:
+        yield clipped(f"{drain_view.nodeset}: {pods}; nothing of this stack's is drained or marked", width)
         return
-    total = len(each.nodes)
-    head = f"{bar(each.free, total, 24)} {each.free} of {total} nodes are free"
-    shade = "green" if each.free == total else "cyan"
-    jobs = tuple({job.job_id: job for node in each.nodes for job in node.jobs}.values())
-    yield f"{paint(each.nodeset, 'bold')}: {paint(head, shade)}; {pods}"
-    limit = None if each.since is None or not each.deadline_s else each.since + each.deadline_s
-    if each.since is not None:
-        yield clipped(f"  {_time(now - each.since, each.deadline_s, limit, now)}", width)
-        yield clipped(f"  reason: {plain(each.reason)}", width)
+    total = len(drain_view.nodes)
+    head = f"{bar(drain_view.free, total, 24)} {drain_view.free} of {total} nodes are free"
+    shade = "green" if drain_view.free == total else "cyan"
+    jobs = tuple({job.job_id: job for node in drain_view.nodes for job in node.jobs}.values())
+    yield f"{paint(drain_view.nodeset, 'bold')}: {paint(head, shade)}; {pods}"
+    limit = None if drain_view.since is None or not drain_view.deadline_s else drain_view.since + drain_view.deadline_s
+    if drain_view.since is not None:
+        yield clipped(f"  {_time(now - drain_view.since, drain_view.deadline_s, limit, now)}", width)
+        yield clipped(f"  reason: {plain(drain_view.reason)}", width)
     last = last_job(jobs)
     if last is not None:
         end = "no known end" if last.expected_end is None else f"by {until(last.expected_end, now)}"
@@ -138,7 +140,7 @@ def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]
         text = f"  {counted(len(jobs))}; the last is {plain(last.label)} of {plain(last.user_name)}, {end}"
         shown = clipped(f"{text}, {LATE}" if late else text, width)
         yield paint(shown, "red") if late else shown
-    rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY", ""), *_rows(each.nodes, now, limit)]
+    rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY", ""), *_rows(drain_view.nodes, now, limit)]
     lines = columns(rows, paint, {"free": "green", LATE: "red"})
     yield from (line if "\x1b" in line else clipped(line, width) for line in lines)  # no escape may be cut
 
@@ -153,17 +155,17 @@ def _time(passed_s: int, deadline_s: int, limit: int | None, now: int) -> str:
 
 
 def _rows(nodes: Iterable[NodeView], now: int, limit: int | None) -> Iterable[tuple[str, ...]]:
-    for each in sorted(nodes, key=lambda node: node.node):
-        start = (plain(each.node, 40), plain(each.state, 30))
-        if not each.jobs:
-            yield (*start, "free" if each.free else plain(each.why, 60), "", "", "", "")
-        for number, job in enumerate(each.jobs[:MOST_JOBS]):
+    for node_view in sorted(nodes, key=lambda node: node.node):
+        start = (plain(node_view.node, 40), plain(node_view.state, 30))
+        if not node_view.jobs:
+            yield (*start, "free" if node_view.free else plain(node_view.why, 60), "", "", "", "")
+        for number, job in enumerate(node_view.jobs[:MOST_JOBS]):
             end = "unknown" if job.expected_end is None else until(job.expected_end, now)
             late = limit is not None and (job.expected_end is None or job.expected_end > limit)
             who = (plain(job.label, 20), plain(job.user_name, 20), plain(job.partition, 20), end, LATE if late else "")
             yield (*(start if number == 0 else ("", "")), *who)
-        if len(each.jobs) > MOST_JOBS:
-            yield ("", "", f"and {len(each.jobs) - MOST_JOBS} more", "", "", "", "")
+        if len(node_view.jobs) > MOST_JOBS:
+            yield ("", "", f"and {len(node_view.jobs) - MOST_JOBS} more", "", "", "", "")
 
 
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
@@ -219,16 +221,16 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         data: dict[str, object] = {"drains": [asdict(row) for row in rows], "unknown": unknown}
         text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan" and arguments.node is not None:
-        found = machine_plans(arguments.node, chosen, opened)
-        data = Plans(plans=tuple(plan.written for plan in found)).props
-        unknown = [plan.nodeset for plan in found if not plan.known]
-        text = [*(line for plan in found for line in _plan(plan)), _in_all(plain(arguments.node), found)]
+        drain_plans = machine_plans(arguments.node, chosen, opened)
+        data = Plans(plans=tuple(plan.written for plan in drain_plans)).props
+        unknown = [plan.nodeset for plan in drain_plans if not plan.known]
+        text = [*(line for plan in drain_plans for line in _plan(plan)), _in_all(plain(arguments.node), drain_plans)]
     elif arguments.act == "plan":
-        found = plans(chosen, opened)
+        drain_plans = plans(chosen, opened)
         hosts = [] if arguments.nodeset else session_plans(logins, opened)
-        data = Plans(plans=(*(plan.written for plan in found), *(each.plan for each in hosts))).props
-        unknown = [plan.nodeset for plan in found if not plan.known]
-        text = [*(line for plan in found for line in _plan(plan)), *(f"{each.name}: {each.text}" for each in hosts)]
+        data = Plans(plans=(*(plan.written for plan in drain_plans), *(host.plan for host in hosts))).props
+        unknown = [plan.nodeset for plan in drain_plans if not plan.known]
+        text = [*(line for plan in drain_plans for line in _plan(plan)), *(f"{host.name}: {host.text}" for host in hosts)]
         text = text or ["Kubernetes has none of this stack's NodeSets any more, so a removal waits for no job"]
     else:
         taken = cancel(chosen, opened)
@@ -255,11 +257,11 @@ def _plan(plan: DrainPlan) -> Iterable[str]:
 def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
     """One line a node that is selected, for people."""
     shown = []
-    for each in plan.selected:
-        named = [whose(job) + (f", {job.of_stack}" if job.of_stack else "") for job in each.jobs[:4]]
-        known = f"until {iso(each.end)}" if each.jobs else "free now"
-        until = "of no known end" if each.unforeseen else known
-        shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {', '.join(named) or 'no job'}, {until}")
+    for node in plan.selected:
+        named = [whose(job) + (f", {job.of_stack}" if job.of_stack else "") for job in node.jobs[:4]]
+        known = f"until {iso(node.end)}" if node.jobs else "free now"
+        until = "of no known end" if node.unforeseen else known
+        shown.append(f"{node.pod.slurm_node} ({node.kind.name.lower()}): {', '.join(named) or 'no job'}, {until}")
     return tuple(shown)
 
 
@@ -318,24 +320,24 @@ def machine_plans(machine: str, chosen: Sequence[GateSettings], opened: SessionO
     for settings in chosen:
         with opened(settings) as session:
             seen = session.observe(settings, queue=True)
-            found = None if seen.nodeset is None else plan_machine(seen, seen.nodeset, settings.owner, machine)
-            made += [] if found is None else [found]
+            plan = None if seen.nodeset is None else plan_machine(seen, seen.nodeset, settings.owner, machine)
+            made += [] if plan is None else [plan]
     if not made:
         with opened(chosen[0]) as session:
             require_machine(session.kube, machine)
     return made
 
 
-def _in_all(machine: str, found: Sequence[DrainPlan]) -> str:
+def _in_all(machine: str, drain_plans: Sequence[DrainPlan]) -> str:
     """When a Kubernetes node is free of jobs; never a guess."""
-    if not found:
+    if not drain_plans:
         return f"{machine}: Kubernetes has no pod of these NodeSets there, so its service waits for no job of theirs"
-    if not all(plan.known for plan in found):
+    if not all(plan.known for plan in drain_plans):
         return f"{machine}: not known, since Slurm could not be asked"
-    if any(plan.unforeseen for plan in found):
+    if any(plan.unforeseen for plan in drain_plans):
         return f"{machine}: free of jobs at a time that is not known"
-    jobs = {job.job_id for plan in found for job in plan.jobs}
-    ends = max(plan.free_at or 0 for plan in found)
+    jobs = {job.job_id for plan in drain_plans for job in plan.jobs}
+    ends = max(plan.free_at or 0 for plan in drain_plans)
     return f"{machine}: {counted(len(jobs))}, the last one ends by {iso(ends)}" if jobs else f"{machine}: no job, free now"
 
 
@@ -344,8 +346,8 @@ def session_plans(chosen: Iterable[SessionSettings], opened: SessionOf) -> list[
     made: list[Removal] = []
     for settings in chosen:
         with opened(settings) as session:
-            found = removals.of_sessions(session, settings)
-            made += [] if found is None else [found]
+            plan = removals.of_sessions(session, settings)
+            made += [] if plan is None else [plan]
     return made
 
 
@@ -372,15 +374,15 @@ def _chosen(
 ) -> Sequence[GateSettings]:
     """The NodeSets to ask about. ``also``: what else of the stack the act asks about. Raises :class:`StateError` where that
     is nothing: without a question there is no answer."""
-    found = gates(state)
-    if not found and not also:
+    gates_by_name = gates(state)
+    if not gates_by_name and not also:
         raise StateError(
             f"stack {stack} has no NodeSet that `pulumi up` made, so Slurm was not asked and nothing is known of drains and"
             " jobs. Is it the right one? `pulumi stack ls` lists all; then `pulumi stack select NAME`, or --stack NAME"
         )
     if nodeset is None:
-        return list(found.values())
-    if nodeset not in found:
-        known = ", ".join(found) or "none"
+        return list(gates_by_name.values())
+    if nodeset not in gates_by_name:
+        known = ", ".join(gates_by_name) or "none"
         raise StateError(f"stack {stack} has no NodeSet {nodeset!r} (it has: {known})")
-    return [found[nodeset]]
+    return [gates_by_name[nodeset]]

@@ -47,24 +47,24 @@ _NULL: Final = frozenset({"", "(null)", "n/a"})
 
 def parts(answer: str) -> dict[str, list[str]]:
     """Lines of the answer by part; all of it is the configuration where it has no parts."""
-    found: dict[str, list[str]] = {}
-    now = found.setdefault("config", [])
+    lines_by_part: dict[str, list[str]] = {}
+    now = lines_by_part.setdefault("config", [])
     for line in answer.splitlines():
         if mark := _PART.match(line):
-            now = found.setdefault(mark[1], [])
+            now = lines_by_part.setdefault(mark[1], [])
         elif line.strip():
             now.append(line.strip())
-    return found
+    return lines_by_part
 
 
 def settings(lines: Iterable[str]) -> dict[str, str]:
     """Parameters of `scontrol show config`."""
-    return {found[1]: found[2] for found in map(_LINE.match, lines) if found}
+    return {match[1]: match[2] for match in map(_LINE.match, lines) if match}
 
 
 def clusters(lines: Iterable[str]) -> int:
     """Of how many clusters an output of `scontrol show config` is: with several, of each parameter the last would count."""
-    return sum(found[1] == "ClusterName" for found in map(_LINE.match, lines) if found)
+    return sum(match[1] == "ClusterName" for match in map(_LINE.match, lines) if match)
 
 
 def known(config: Mapping[str, str], key: str) -> str:

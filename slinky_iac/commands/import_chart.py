@@ -81,64 +81,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, translate, judge, write. Raises :class:`ProjectError`; returns the exit code."""
-    files = [_given(each) for each in (arguments.values, *arguments.more)]
+    files = [_given(path) for path in (arguments.values, *arguments.more)]
     values, below = of_subchart(_laid(files))
     given = layered(arguments.operator)
     is_named_by_image = bool(value_at(given, ("operator", "image", "tag")))
     require_each_its_own(values, given)
     chosen, notes = decided(vars(arguments), files)
     version, given, more = operator_release(given, chosen["chart-version"])
-    found = read(values, release=chosen["release"], namespace=chosen["namespace"], line=(version.major, version.minor))
-    found.notes[:0] = [*notes, *more]
+    reading = read(values, release=chosen["release"], namespace=chosen["namespace"], line=(version.major, version.minor))
+    reading.notes[:0] = [*notes, *more]
     unread: list[tuple[str, str]] = []
     given = operator_keys.read_by(given, version, unread)
-    found.taken.left += [(f"--operator {place(key)}", why) for key, why in unread]
+    reading.taken.left += [(f"--operator {place(key)}", why) for key, why in unread]
     if below:
-        found.notes.append(
+        reading.notes.append(
             f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"
         )
     is_named = bool(chosen["chart-version"])
     if said := other_release(values, version.minor, named=is_named, written=arguments.out != "-"):
-        found.notes.insert(0, said)
+        reading.notes.insert(0, said)
     is_of_0 = bool(keys_of_0(values))
     if not (is_named or is_named_by_image):
-        found.notes.insert(int(is_of_0), f"read as chart {version} (assumed; --chart-version names another)")
+        reading.notes.insert(int(is_of_0), f"read as chart {version} (assumed; --chart-version names another)")
     operator = operator_settings(given, str(version))
     if of_others := of_operator(operator.get("values", {})):
         operator["createNamespace"] = False
         space = operator.get("namespace", Operator.model_fields["namespace"].default)
-        found.notes.append(said_of_others("operator", space, of_others))
-    found.taken.settings = _first(found.taken.settings, operator)
-    leave_unsound(found.taken, errors_of)
-    sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
+        reading.notes.append(said_of_others("operator", space, of_others))
+    reading.taken.settings = _first(reading.taken.settings, operator)
+    leave_unsound(reading.taken, errors_of)
+    sources = ", ".join(Path(path).name for path in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
-    text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
-    if any(note.startswith("cluster.name: ") and "DECIDE" in note for note in found.notes):
+    text += "config:\n" + textwrap.indent(as_yaml(reading.taken.settings), "  ")
+    if any(note.startswith("cluster.name: ") and "DECIDE" in note for note in reading.notes):
         text = _NAME.sub(r"\g<0> # DECIDE: ClusterName of the outside slurm.conf, which can't change later", text, count=1)
     places = judge(text)[1]
     errors = any(place.finding.level is Level.ERROR for place in places)
-    code = FOUND if errors else WAITS if found.taken.left else 0
+    code = FOUND if errors else WAITS if reading.taken.left else 0
     write(arguments.out, text)
     if arguments.json:
         print(
-            output.as_json(_as_json(arguments.out, found, places, code)),
+            output.as_json(_as_json(arguments.out, reading, places, code)),
             file=sys.stderr if arguments.out == "-" else sys.stdout,
         )
         return code
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
     prog = getattr(arguments, "prog", "slinky")
-    lines = report(arguments.out, found, places, Paint(colour), width, prog, read=_again(arguments), can_adopt=not is_of_0)
+    lines = report(arguments.out, reading, places, Paint(colour), width, prog, read=_again(arguments), can_adopt=not is_of_0)
     print("\n".join(lines), file=out)
     return code
 
 
 def _again(arguments: argparse.Namespace) -> str:
     """The words of a command line about what is read."""
-    words = [str(arguments.values), *(word for each in arguments.more for word in ("-f", each))]
-    words += [word for each in arguments.operator for word in ("--operator", each)]
+    words = [str(arguments.values), *(word for path in arguments.more for word in ("-f", path))]
+    words += [word for path in arguments.operator for word in ("--operator", path)]
     given = {"--release": arguments.release, "--namespace": arguments.namespace, "--chart-version": arguments.chart_version}
-    words += [word for name, each in given.items() if each for word in (name, str(each))]
+    words += [word for name, option in given.items() if option for word in (name, str(option))]
     return shlex.join(words)
 
 
@@ -163,12 +163,12 @@ def release_of(text: str) -> OperatorVersion:
 def decided(flags: Mapping[str, Any], files: Sequence[Given]) -> tuple[dict[str, str], list[str]]:
     """Release, namespace and chart version, by their arguments' names, and what to say of them: a flag counts before what an
     object of Flux or Argo CD says, and this before the default. A version that is given by neither is empty."""
-    found, notes = dict[str, str](), list[str]()
-    objects = [each for each in files if each.kind]
+    decisions, notes = dict[str, str](), list[str]()
+    objects = [file for file in files if file.kind]
     for word in ("release", "namespace", "chart-version"):
         flag = flags.get(word.replace("-", "_"))
-        own = next(((each.said[word], each.kind) for each in reversed(objects) if word in each.said), None)
-        why = next(((dict(each.unsure)[word], each.kind) for each in reversed(objects) if word in dict(each.unsure)), None)
+        own = next(((file.said[word], file.kind) for file in reversed(objects) if word in file.said), None)
+        why = next(((dict(file.unsure)[word], file.kind) for file in reversed(objects) if word in dict(file.unsure)), None)
         if own and flag is None:
             notes.append(f"--{word}: {name_of(own[0])}, as the {own[1]} says")
         elif own and _differ(word, str(flag), own[0]):
@@ -178,8 +178,8 @@ def decided(flags: Mapping[str, Any], files: Sequence[Given]) -> tuple[dict[str,
         elif why and flag is None:
             default = _DEFAULTS.get(word, _VERSION)
             notes.append(f"--{word}: the {why[1]}'s isn't taken ({why[0]}), so it is {default}: give it where that is wrong")
-        found[word] = str(flag or (own[0] if own else _DEFAULTS.get(word, "")))
-    return found, notes
+        decisions[word] = str(flag or (own[0] if own else _DEFAULTS.get(word, "")))
+    return decisions, notes
 
 
 def _differ(word: str, flag: str, own: str) -> bool:
@@ -237,8 +237,8 @@ def layered(files: Sequence[str]) -> dict[str, Any]:
 
 def _laid(files: Sequence[Given]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
-    for each in files:
-        whole = laid_over(whole, each.values)
+    for file in files:
+        whole = laid_over(whole, file.values)
     return whole
 
 
@@ -249,7 +249,7 @@ def _given(file: str) -> Given:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "isn't UTF-8"
         raise ProjectError(f"{file} can't be read: {why}. Nothing was written") from None
     try:
-        found = safe_yaml.read(text, safe_yaml.HelmLoader)
+        values = safe_yaml.read(text, safe_yaml.HelmLoader)
     except safe_yaml.NotYamlError as wrong:
         if wrong.why:
             raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None
@@ -258,14 +258,14 @@ def _given(file: str) -> Given:
             why = "it looks like a template: render it first, or give what `helm get values` prints"
         where = f"{file}:{line}" if line else file
         raise ProjectError(f"{where}: not read: {why}. Nothing was written") from None
-    if found is None:
+    if values is None:
         return Given({})
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise ProjectError(f"{file}: values are a mapping of keys. Nothing was written")
-    if "config" in found and any(str(key).startswith("slinky-iac:") for key in found.get("config") or ()):
+    if "config" in values and any(str(key).startswith("slinky-iac:") for key in values.get("config") or ()):
         raise ProjectError(f"{file}: this is a stack's file already: `slinky check {file}` judges it. Nothing was written")
     try:
-        return given_in(found)
+        return given_in(values)
     except ValueError as wrong:
         raise ProjectError(f"{file}: {wrong}. Nothing was written") from None
 
@@ -322,7 +322,7 @@ def write(out: str, text: str) -> None:
 
 def report(
     out: str,
-    found: Read,
+    reading: Read,
     places: Sequence[Place],
     paint: Paint,
     width: int,
@@ -334,12 +334,12 @@ def report(
     """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called, and
     ``read``: with which words about what is read.
     ``can_adopt``: whether a cluster with these values can be taken over."""
-    used, left = found.taken.used, found.taken.left
+    used, left = reading.taken.used, reading.taken.left
     number = len({key for key, _ in used})
     lines = [f"{out}: {_keys(number)}, {len(left)} left out"]
     if number:
         lines.append(f"  Each key and its setting: {prog} import-chart {read} --json --out - 2>keys.json >/dev/null")
-    for note in found.notes:
+    for note in reading.notes:
         lines += wrapped(f"note: {note}", width)
     if left:
         lines += ["", paint("Left out:", "bold")]
@@ -385,13 +385,13 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     )
 
 
-def _as_json(out: str, found: Read, places: Sequence[Place], code: int) -> dict[str, object]:
+def _as_json(out: str, reading: Read, places: Sequence[Place], code: int) -> dict[str, object]:
     return {
         "file": out,
         "exitCode": code,
-        "taken": [{"key": key, "setting": setting} for key, setting in found.taken.used],
-        "left": [{"key": key, "why": why} for key, why in found.taken.left],
-        "same": found.same,
-        "notes": found.notes,
+        "taken": [{"key": key, "setting": setting} for key, setting in reading.taken.used],
+        "left": [{"key": key, "why": why} for key, why in reading.taken.left],
+        "same": reading.same,
+        "notes": reading.notes,
         "errors": [str(place.finding) for place in places if place.finding.level is Level.ERROR],
     }

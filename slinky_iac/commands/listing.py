@@ -167,9 +167,9 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 
 def examples(name: str, prog: str, act: str = "") -> str:
     """The lines of a command, or of one of its acts, for the end of its help."""
-    own = [each for each in EXAMPLES[name] if not act or f" {name} {act}" in each]
+    own = [example for example in EXAMPLES[name] if not act or f" {name} {act}" in example]
     head = "example" if len(own) == 1 else "examples"
-    return "\n".join([f"{head}:", *(f"    {each.replace('slinky ', f'{prog} ', 1)}" for each in own), "", ""])
+    return "\n".join([f"{head}:", *(f"    {example.replace('slinky ', f'{prog} ', 1)}" for example in own), "", ""])
 
 
 def overview(prog: str) -> str:
@@ -183,12 +183,12 @@ def _overview(prog: str) -> Iterator[str]:
     yield "Check, inspect and hand off a hybrid Slurm cluster. Use pulumi to change it."
     room = min(shutil.get_terminal_size((100, 24)).columns, 120)
     wide = max(map(len, COMMANDS)) + 6
-    for group in dict.fromkeys(each.group for each in COMMANDS.values()):
+    for group in dict.fromkeys(command.group for command in COMMANDS.values()):
         yield f"\n{group}:"
-        for name, each in COMMANDS.items():
-            if each.group == group:
+        for name, command in COMMANDS.items():
+            if command.group == group:
                 yield from textwrap.wrap(
-                    each.text.replace("%%", "%"),
+                    command.text.replace("%%", "%"),
                     room,
                     initial_indent=f"    {name}".ljust(wide),
                     subsequent_indent=" " * wide,

@@ -72,40 +72,42 @@ def sections(now: Mapping[str, object], findings: Iterable[Finding]) -> dict[str
 
 def applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[dict[str, Any], list[LeftOut]]:
     """The same, and the values that what takes their place doesn't carry."""
-    found: dict[str, Any] = copy.deepcopy(dict(now))
+    settings: dict[str, Any] = copy.deepcopy(dict(now))
     put: set[str] = set()
     left: list[LeftOut] = []
-    for each in findings:
-        parts = each.path.split(".")
-        if each.instead is None or (before := _at(found, parts)) is _ABSENT:
+    for finding in findings:
+        parts = finding.path.split(".")
+        if finding.instead is None or (before := _at(settings, parts)) is _ABSENT:
             continue
-        trial = copy.deepcopy(found)
+        trial = copy.deepcopy(settings)
         _taken(trial, parts)
-        if _is_other(trial, each.instead):
+        if _is_other(trial, finding.instead):
             continue
-        found = _ordered(found, _with(trial, each.instead))
-        put |= each.instead.keys()
-        carried = _words(each.instead)
+        settings = _ordered(settings, _with(trial, finding.instead))
+        put |= finding.instead.keys()
+        carried = _words(finding.instead)
         left += [
             LeftOut(path, value)
-            for path, value in leaves(before, each.path)
+            for path, value in leaves(before, finding.path)
             if value is not None and (not carried or not _words(value) <= carried)
         ]
-    kept = {name: value for name, value in found.items() if value not in ({}, None) or name in put or value == now.get(name)}
+    kept = {
+        name: value for name, value in settings.items() if value not in ({}, None) or name in put or value == now.get(name)
+    }
     return kept, left
 
 
 _ABSENT: Final = object()
 
 
-def _at(found: object, parts: Sequence[str]) -> object:
+def _at(tree: object, parts: Sequence[str]) -> object:
     """What is at a path; :data:`_ABSENT` where nothing is."""
     while parts:
-        key, parts = _key(found, parts)
-        if key is None or not isinstance(found, dict):
+        key, parts = _key(tree, parts)
+        if key is None or not isinstance(tree, dict):
             return _ABSENT
-        found = found[key]
-    return found
+        tree = tree[key]
+    return tree
 
 
 def _is_free(there: object, more: object) -> bool:
@@ -144,7 +146,7 @@ def _words(value: object) -> set[str]:
     if isinstance(value, Mapping):
         return {word for pair in value.items() for part in pair for word in _words(part)}
     if isinstance(value, list | tuple):
-        return {word for each in value for word in _words(each)}
+        return {word for child in value for word in _words(child)}
     text = {"yes": "true", "no": "false"}.get(str(value).lower(), str(value).lower())
     return set(_WORD.findall(text))
 
@@ -158,22 +160,22 @@ def shown_value(left: LeftOut) -> str:
 
 def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """What is there, in its order, and behind it what it doesn't have."""
-    found = {**there, **{name: value for name, value in more.items() if _is_free(there.get(name), value)}}
+    mapping = {**there, **{name: value for name, value in more.items() if _is_free(there.get(name), value)}}
     both = (name for name in more if isinstance(there.get(name), Mapping) and isinstance(more[name], Mapping))
-    return found | {name: _with(there[name], more[name]) for name in both}
+    return mapping | {name: _with(there[name], more[name]) for name in both}
 
 
 def _ordered(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """What is there after a change, in the order from before: what takes the place of another setting is where that was."""
     new = [key for key in after if key not in before]
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in before.items():
         if key in after:
             both = isinstance(value, Mapping) and isinstance(after[key], Mapping)
-            found[key] = _ordered(value, after[key]) if both else after[key]
+            mapping[key] = _ordered(value, after[key]) if both else after[key]
         else:
-            found |= {name: after[name] for name in new}
-    return found | {name: after[name] for name in new if name not in found}
+            mapping |= {name: after[name] for name in new}
+    return mapping | {name: after[name] for name in new if name not in mapping}
 
 
 def difference(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:
@@ -183,34 +185,34 @@ def difference(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:
 
 
 def _harmless(line: str) -> str:
-    found = _SCALAR.match(line)
-    if found is None:
+    match = _SCALAR.match(line)
+    if match is None:
         return line
-    head, key, colon, value = found[1], found[2] or "", found[3] or "", found[4]
+    head, key, colon, value = match[1], match[2] or "", match[3] or "", match[4]
     plain = value.strip("\"' ")
     return f"{head}{key}{colon}…" if (key and hidden(key)) or name_of(plain) != plain else line
 
 
-def _taken(found: Any, parts: Sequence[str]) -> bool:  # noqa: ANN401 - a place in plain data
+def _taken(tree: Any, parts: Sequence[str]) -> bool:  # noqa: ANN401 - a place in plain data
     """Take away what is at a path, in whatever is empty then too; False where it isn't there."""
-    key, rest = _key(found, parts)
+    key, rest = _key(tree, parts)
     if key is None:
         return False
     if not rest:
-        found.pop(key)
+        tree.pop(key)
         return True
-    inner = found[key]
+    inner = tree[key]
     if not _taken(inner, rest):
         return False
     if inner == {}:
-        found.pop(key)
+        tree.pop(key)
     return True
 
 
-def _key(found: object, parts: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+def _key(tree: object, parts: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """The key of a mapping that a path begins with, and the rest of the path: a key may have dots, as nvidia.com/gpu."""
     for count in range(1, len(parts) + 1):
-        if isinstance(found, dict) and (key := ".".join(parts[:count])) in found:
+        if isinstance(tree, dict) and (key := ".".join(parts[:count])) in tree:
             return key, parts[count:]
     return None, parts
 

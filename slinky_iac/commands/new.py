@@ -44,7 +44,7 @@ def require_room(folder: Path, names: Iterable[str], *, beside: Collection[str] 
     if beside is None or not folder.is_dir():
         return
     try:
-        strange = sorted(each.name for each in folder.iterdir() if each.name not in beside)
+        strange = sorted(path.name for path in folder.iterdir() if path.name not in beside)
     except OSError as wrong:
         raise ProjectError(f"{folder}: can't be read ({wrong.strerror}). Nothing was changed") from None
     if strange:

@@ -42,7 +42,11 @@ def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list
     lost: list[str] = []
     for name, value in whole.items():
         parts = _changed_parts(now.get(name), value) if name in BY_NAME and isinstance(value, Mapping) else {"": value}
-        kept = {part: each for part, each in parts.items() if masked(each, part or name) == each and name_of(part) == part}
+        kept = {
+            part: settings
+            for part, settings in parts.items()
+            if masked(settings, part or name) == settings and name_of(part) == part
+        }
         lost += [f"{name}.{name_of(part)}" if part else name for part in parts if part not in kept]
         if kept:
             shown[name] = kept if "" not in parts else value
@@ -51,12 +55,17 @@ def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list
 
 def _whole(now: Mapping[str, object], findings: Sequence[Finding]) -> dict[str, Any]:
     """Each section that changes, as it is then."""
-    changed = {name for each in findings if each.instead is not None for name in (each.path.split(".")[0], *each.instead)}
+    changed = {
+        name
+        for finding in findings
+        if finding.instead is not None
+        for name in (finding.path.split(".")[0], *finding.instead)
+    }
     new = mend.sections(now, findings)
     whole: dict[str, Any] = {name: new[name] for name in new if name in changed and new[name] != now.get(name)}
-    for each in findings:
-        if each.paste and each.instead is None:
-            pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(each.paste).items()}
+    for finding in findings:
+        if finding.paste and finding.instead is None:
+            pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(finding.paste).items()}
             for name, value in pasted.items():
                 have = whole.get(name, now.get(name) if isinstance(now.get(name), Mapping) else {})
                 whole[name] = merged(have, value) if isinstance(value, Mapping) else value
@@ -68,12 +77,12 @@ def tried(now: Mapping[str, object], places: Sequence[Place], unsure: Iterable[s
     words that are read otherwise than they look, of which only a person can say what is meant."""
     mends = [place.finding for place in places if _mends(now, place.finding)]
     undecided = {path.partition(".")[0] for path in unsure}
-    sure = [each for each in mends if undecided.isdisjoint(_whole(now, [each]))]
+    sure = [finding for finding in mends if undecided.isdisjoint(_whole(now, [finding]))]
     before = _faults(now) if sure else frozenset()
     kept = sure if sure == mends and _is_harmless(now, mends, before) else []
     if not kept:
-        for each in sure:
-            kept += [each] if _is_harmless(now, [*kept, each], before) else []
+        for finding in sure:
+            kept += [finding] if _is_harmless(now, [*kept, finding], before) else []
     return tuple(
         place if place.finding in kept else replace(place, finding=replace(place.finding, paste="", instead=None))
         for place in places
@@ -91,21 +100,23 @@ def _is_harmless(now: Mapping[str, object], mends: Sequence[Finding], before: fr
     whole = _whole(now, mends)
     after = {**mend.sections(now, mends), **whole}
     read = safe_yaml.read(as_yaml(whole), pulumi_yaml.StackLoader) if whole else {}
-    if not isinstance(read, dict) or {name.removeprefix(f"{PROJECT}:"): each for name, each in read.items()} != _plain(
+    if not isinstance(read, dict) or {name.removeprefix(f"{PROJECT}:"): section for name, section in read.items()} != _plain(
         whole
     ):
         return False
     left = _faults(after)
-    if any((each.path, each.message) in left for each in mends):
+    if any((finding.path, finding.message) in left for finding in mends):
         return False
-    if any(_is_below(each.path, path) for each in mends for path, _ in left - before):
+    if any(_is_below(finding.path, path) for finding in mends for path, _ in left - before):
         return False
     there = dict(_values(after))
     return all(
         value is None
         or there.get(path, _NONE) == value
-        or any(_is_below(path, each.path) for each in mends)
-        or (value is True and any(_is_below(each, path) for each in there))  # a switch, where what it switches on is now
+        or any(_is_below(path, finding.path) for finding in mends)
+        or (
+            value is True and any(_is_below(inner_path, path) for inner_path in there)
+        )  # a switch, where what it switches on is now
         for path, value in _values(now)
     )
 
@@ -115,18 +126,18 @@ _NONE: Final = object()
 
 def _faults(sections: Mapping[str, object]) -> frozenset[tuple[str, str]]:
     """What can't be read in the sections: paths and words."""
-    return frozenset((each.path, each.message) for each in examined(sections)[1])
+    return frozenset((fault.path, fault.message) for fault in examined(sections)[1])
 
 
 def _values(sections: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    for name, each in sections.items():
-        yield from mend.leaves(each, name)
+    for name, section in sections.items():
+        yield from mend.leaves(section, name)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - plain data
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(child) for name, child in value.items()}
+    return [_plain(child) for child in value] if isinstance(value, list | tuple) else value
 
 
 def _is_below(path: str, above: str) -> bool:
@@ -143,4 +154,4 @@ def is_in(path: str, pasted: str) -> bool:
 def _changed_parts(now: object, new: Mapping[str, Any]) -> dict[str, Any]:
     """Parts by name that aren't as the file has them; all of them where none is, since one was taken away then."""
     before = now if isinstance(now, Mapping) else {}
-    return {part: each for part, each in new.items() if part not in before or before[part] != each} or dict(new)
+    return {part: settings for part, settings in new.items() if part not in before or before[part] != settings} or dict(new)

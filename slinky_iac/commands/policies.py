@@ -58,24 +58,24 @@ def run(arguments: argparse.Namespace) -> int:
         write(arguments.folder)
         print("\n".join(next_steps(arguments.folder)))
         return 0
-    found = shown(_text(arguments.review), arguments.only or "")
+    findings = shown(_text(arguments.review), arguments.only or "")
     entry = {"reason": arguments.reason.strip(), "owner": arguments.owner.strip(), "until": arguments.until.isoformat()}
     require_sound(entry, arguments.until, datetime.datetime.now(tz=datetime.UTC).date())
-    accept(arguments.site, found, entry)
-    print("\n".join([f"declared in {arguments.site}, until {entry['until']}:", *(f"  {what}" for what in found)]))
+    accept(arguments.site, findings, entry)
+    print("\n".join([f"declared in {arguments.site}, until {entry['until']}:", *(f"  {what}" for what in findings)]))
     print("Read each: it is what the pack no longer refuses. Run the preview again with --policy-pack-config.")
     return 0
 
 
 def shown(text: str, only: str = "") -> list[str]:
     """What a review shows of the rule, in order. Raises :class:`ProjectError` where that is nothing."""
-    found = [what for what in dict.fromkeys(_WHAT.findall(text)) if what.startswith(only)]
-    if not found:
+    findings = [what for what in dict.fromkeys(_WHAT.findall(text)) if what.startswith(only)]
+    if not findings:
         raise ProjectError(
             f"the review has no finding of the rule {RULE}{f' that begins with {only}' if only else ''}; nothing was"
             " written. Give the whole output of `pulumi preview --policy-pack DIR`"
         )
-    return found
+    return findings
 
 
 def require_sound(entry: dict[str, str], until: datetime.date, today: datetime.date) -> None:
@@ -86,13 +86,13 @@ def require_sound(entry: dict[str, str], until: datetime.date, today: datetime.d
         raise ProjectError(f"--until is {until}; it may be from today to {today + LONGEST}. Nothing was written")
 
 
-def accept(site: Path, found: Iterable[str], entry: dict[str, str]) -> None:
+def accept(site: Path, findings: Iterable[str], entry: dict[str, str]) -> None:
     """Put entries into a site file, in place of those for the same. Raises :class:`ProjectError` with nothing changed."""
     levels = _site(site)
     rule = levels.get(RULE, {})
     rule = {"enforcementLevel": rule} if isinstance(rule, str) else dict(rule)
-    given = list(found)
-    kept = [each for each in rule.get("declared", []) if each.get("what") not in given]
+    given = list(findings)
+    kept = [declaration for declaration in rule.get("declared", []) if declaration.get("what") not in given]
     rule["declared"] = [*kept, *({"what": what, **entry} for what in given)]
     _replace(site, json.dumps({**levels, RULE: rule}, indent=2) + "\n")
 

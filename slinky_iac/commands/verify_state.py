@@ -121,16 +121,18 @@ def foreign(
     something to compare with it. ``allowed``: inputs of providers of the caller's own, as NAME.INPUT. Encrypted values pass:
     only who has the stack's secrets could have made them. With --show-secrets they are decrypted, and compared.
     """
-    found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages, allowed)]
-    ways = [(each, *way) for each in resources for way in _ways(each, allowed)]
+    findings = [
+        f"{_name(resource)}: {fault}" for resource in resources for fault in _faults(resource, classes, packages, allowed)
+    ]
+    ways = [(resource, *way) for resource in resources for way in _ways(resource, allowed)]
     settled = known() if ways else Settled()
-    for each, what, text in ways:
+    for resource, what, text in ways:
         if not settled.names(what, text):
             shown = plain(text, 80)
-            found.append(
-                f"{_name(each)}: its {what} is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
+            findings.append(
+                f"{_name(resource)}: its {what} is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
             )
-    return tuple(found)
+    return tuple(findings)
 
 
 def _ways(resource: Json, allowed: frozenset[str]) -> Iterable[tuple[str, str]]:
@@ -142,9 +144,9 @@ def _ways(resource: Json, allowed: frozenset[str]) -> Iterable[tuple[str, str]]:
         wanted = _COMPARED if kind.startswith(_DYNAMIC) else ()
     for what in wanted:
         values = (_decrypted(props.get(what)) for _, props in _sides(resource))
-        for each in dict.fromkeys(each for each in values if isinstance(each, str)):
-            if each and not (what == "kubeconfig" and _TEXT.search(each)) and _own(resource, what) not in allowed:
-                yield what, each
+        for text in dict.fromkeys(value for value in values if isinstance(value, str)):
+            if text and not (what == "kubeconfig" and _TEXT.search(text)) and _own(resource, what) not in allowed:
+                yield what, text
 
 
 def _sides(resource: Json) -> Iterable[tuple[str, Json]]:
@@ -163,7 +165,8 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
         named = f"is of the package {plain(package, 40)!r}, which the program doesn't use"
         yield f"{named}; the engine would fetch and run its plugin"
     if kind.startswith(_DYNAMIC) and (given := [option for option in _UNASKED if resource.get(option)]):
-        yield f"it has {', '.join(given)}, which the program gives no gate: {' and '.join(_UNASKED[each] for each in given)}"
+        why = " and ".join(_UNASKED[option] for option in given)
+        yield f"it has {', '.join(given)}, which the program gives no gate: {why}"
     if kind.startswith(_SLINKY) and (given := sorted(set(resource.get("replaceOnChanges") or ()) - {_MODE})):
         named = plain(", ".join(map(str, given)), 80)
         yield f"it has replaceOnChanges ({named}), which the program doesn't give: a change there deletes it with its pods"
@@ -209,14 +212,14 @@ def _of_plugin(resource: Json, side: str, props: Json, allowed: frozenset[str], 
 
 def _of_gate(side: str, props: Json) -> Iterable[str]:
     """What of a gate's properties doesn't go together."""
-    found = {key: _decrypted(props[key]) for key in (*_COMPARED, "resource", "nodeset") if key in props}
+    properties = {key: _decrypted(props[key]) for key in (*_COMPARED, "resource", "nodeset") if key in props}
     for key in _COMPARED:
-        if not isinstance(found.get(key, ""), str | None):
+        if not isinstance(properties.get(key, ""), str | None):
             yield f"{key} in its {side} isn't a text"
-    kubeconfig = found.get("kubeconfig")
+    kubeconfig = properties.get("kubeconfig")
     if isinstance(kubeconfig, str) and _TEXT.search(kubeconfig):
         yield f"the kubeconfig in its {side} is a text (not shown), and the program gives a path or nothing"
-    nodeset, base, named = (found.get(key) for key in ("nodeset", "controller", "resource"))
+    nodeset, base, named = (properties.get(key) for key in ("nodeset", "controller", "resource"))
     if isinstance(nodeset, str) and isinstance(base, str) and named != names.nodeset_resource(base, nodeset):
         yield f"its {side} name another NodeSet's resource than {plain(nodeset, 40)!r} has"
 
@@ -279,10 +282,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Look and tell. Raises StateError; returns the exit code."""
-    found = look(arguments.stack, decrypted=not arguments.encrypted, allow=arguments.allow, pulumi=pulumi)
-    words = "\n".join([*found, NEXT]) if found else "the state holds no foreign code"
-    print_result(arguments, {"foreign": list(found)}, words)
-    return FOUND if found else 0
+    findings = look(arguments.stack, decrypted=not arguments.encrypted, allow=arguments.allow, pulumi=pulumi)
+    words = "\n".join([*findings, NEXT]) if findings else "the state holds no foreign code"
+    print_result(arguments, {"foreign": list(findings)}, words)
+    return FOUND if findings else 0
 
 
 def look(
@@ -293,8 +296,8 @@ def look(
     resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
 
     def known() -> Settled:
-        found = answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
-        return replace(found, allowed=more)
+        settled = answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
+        return replace(settled, allowed=more)
 
     return foreign(resources, project_classes() | more, PACKAGES | more, known, more)
 
@@ -303,7 +306,7 @@ def known_of(settings: object) -> Settled:
     """What the settings give. Of a program that hasn't our sections it may be any of its own texts. Raises ValueError."""
     texts = _texts(settings)
     own = settings if isinstance(settings, dict) else {}
-    entries = {name: {"secret": False, **each} for name, each in own.items() if isinstance(each, dict)}
+    entries = {name: {"secret": False, **setting} for name, setting in own.items() if isinstance(setting, dict)}
     try:
         config = settings_of(own_texts(entries)[0])
     except ConfigError:
@@ -315,25 +318,25 @@ def _given(config: StackConfig) -> dict[str, frozenset[str]]:
     """Values that a resource of this configuration may have, by property. What a change of settings goes to and comes from
     is both there, where neither leads elsewhere."""
     base, keys = config.cluster.resource_name, config.key_entries
-    found = {prop: {value, ""} for prop, value in reach_props(reach(config)).items()}
-    found[REACH["algorithm"]] |= SIGNING.keys()
-    found["restapiScheme"] |= {"https"}
-    found["slurmUser"] |= {names.SLURM_USER}
-    secrets, entries = {each.name for each in keys}, {each.entry for each in keys}
-    found["jwtSecret"] |= secrets
-    found["jwtEntry"] |= entries
-    found |= {"secret": secrets, "otherSecret": secrets, "entry": entries, "otherEntry": entries}
-    found |= {"controller": {base}, "resourceName": {base}, "cluster": {config.cluster.name}}
-    found |= {"clusterName": {config.cluster.name}}
-    return {prop: frozenset(values) for prop, values in found.items()}
+    allowed = {prop: {value, ""} for prop, value in reach_props(reach(config)).items()}
+    allowed[REACH["algorithm"]] |= SIGNING.keys()
+    allowed["restapiScheme"] |= {"https"}
+    allowed["slurmUser"] |= {names.SLURM_USER}
+    secrets, entries = {key.name for key in keys}, {key.entry for key in keys}
+    allowed["jwtSecret"] |= secrets
+    allowed["jwtEntry"] |= entries
+    allowed |= {"secret": secrets, "otherSecret": secrets, "entry": entries, "otherEntry": entries}
+    allowed |= {"controller": {base}, "resourceName": {base}, "cluster": {config.cluster.name}}
+    allowed |= {"clusterName": {config.cluster.name}}
+    return {prop: frozenset(values) for prop, values in allowed.items()}
 
 
 def _texts(settings: object) -> frozenset[str]:
     """Every text that a stack's settings hold in the clear; structured ones are JSON in a text. Raises ValueError."""
     if isinstance(settings, str):
-        found = {settings}
+        texts = {settings}
         if settings[:1] in ("{", "["):
-            found |= _texts(json.loads(settings))
-        return frozenset(found)
+            texts |= _texts(json.loads(settings))
+        return frozenset(texts)
     parts = settings.values() if isinstance(settings, dict) else settings if isinstance(settings, list) else ()
     return frozenset().union(*map(_texts, parts))

@@ -58,13 +58,13 @@ class Adopted(Section):
 
 def kept(adopted: Adopted | None, kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """A rendered spec without the fields that stay as they are in Kubernetes."""
-    found = dict(spec)
+    rest = dict(spec)
     own = None if adopted is None else adopted.object(kind, name)
     for place in () if own is None else own.keep:
         path = place.split(".")
         if path[0] == "spec" and not place.startswith(LINES):
-            found = without(found, path[1:])
-    return found
+            rest = without(rest, path[1:])
+    return rest
 
 
 def keeps_line(adopted: Adopted | None, name: str) -> bool:

@@ -92,7 +92,7 @@ _INNER = frozenset({"schema", "fields", "choices", "items_schema", "keys_schema"
 def _numbers_alone(schema: Any, section: type) -> Any:  # noqa: ANN401 - pydantic's schemas are mappings without a type
     """The schema of a section with a guard around each number in it; other sections in it have their own."""
     if isinstance(schema, list | tuple):
-        return type(schema)(_numbers_alone(each, section) for each in schema)
+        return type(schema)(_numbers_alone(part, section) for part in schema)
     if not isinstance(schema, dict):
         return schema
     kind = schema.get("type")
@@ -105,7 +105,7 @@ def _numbers_alone(schema: Any, section: type) -> Any:  # noqa: ANN401 - pydanti
     for name in _INNER & schema.keys():
         inner = schema[name]
         if kind == "model-fields" and name == "fields":
-            schema[name] = {field: _numbers_alone(each, section) for field, each in inner.items()}
+            schema[name] = {field: _numbers_alone(field_schema, section) for field, field_schema in inner.items()}
         else:
             schema[name] = _numbers_alone(inner, section)
     return schema
@@ -140,9 +140,9 @@ def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 
 def docstrings(thing: type) -> tuple[tuple[str, str], ...]:
     """The fields that a class' own source declares with a text below them, and that text."""
     (source,) = ast.parse(inspect.getsource(thing)).body
-    found: list[tuple[str, str]] = []
+    docs: list[tuple[str, str]] = []
     for field, text in pairwise(source.body if isinstance(source, ast.ClassDef) else ()):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                found.append((name, inspect.cleandoc(words)))
-    return tuple(found)
+                docs.append((name, inspect.cleandoc(words)))
+    return tuple(docs)

@@ -274,13 +274,13 @@ def _release(value: str) -> str:
 
 
 def _without_patch(value: object) -> object:
-    found = _RELEASE.fullmatch(value) if isinstance(value, str) else None
-    return found[1] if found else value
+    match = _RELEASE.fullmatch(value) if isinstance(value, str) else None
+    return match[1] if match else value
 
 
 def _share(value: object) -> object:
-    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    return float(found[1]) / 100 if found else value
+    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return float(match[1]) / 100 if match else value
 
 
 def _gres(value: str) -> str:
@@ -298,10 +298,10 @@ def _each(check: Callable[[str], str]) -> Callable[[str], str]:
         if not {"[", ","} & set(value):
             return check(value)
         try:
-            each = expand(value)
+            names = expand(value)
         except HostlistError as error:
             raise Refused(value, f", a hostlist, {error.why}") from None
-        for name in each:
+        for name in names:
             check(name)
         return value
 

@@ -39,8 +39,8 @@ def sssd_conf_faults(text: str) -> str:
         parser.read_string(text)
     except Error:
         return "can't be read as sections with parameters"
-    named = [each.strip() for each in parser.get("sssd", "domains", fallback="").split(",") if each.strip()]
-    lacking = [each for each in named if not parser.has_section(f"domain/{each}")]
+    named = [domain.strip() for domain in parser.get("sssd", "domains", fallback="").split(",") if domain.strip()]
+    lacking = [domain for domain in named if not parser.has_section(f"domain/{domain}")]
     if not named or lacking:
         return "names no domain in [sssd], or one that has no section [domain/NAME]: sssd would not start"
     return ""
@@ -57,18 +57,18 @@ def provider_keys(config: StackConfig, own: KeyMaterial) -> tuple[Jwk, ...]:
     path, what = given.source
     try:
         if isinstance(what, str):
-            found = parsed(read(Path(what), MOST, "the most that is read. Give the public key set alone"))
+            keys = parsed(read(Path(what), MOST, "the most that is read. Give the public key set alone"))
         else:
-            found = public_keys(what)
+            keys = public_keys(what)
     except ValueError as wrong:
         raise ConfigError((f"{path}: {wrong}. Nothing was changed",)) from None
     moduli = {dict(key.jwk)["n"] for key in own.rsa.values()}
     kids = {key.kid for key in own.rsa.values()}
-    if any(each["kid"] in kids or each["n"] in moduli for each in found):
+    if any(key["kid"] in kids or key["n"] in moduli for key in keys):
         text = (
             "identity.oidc: the provider's set has a token key of this stack, or its kid: slurmctld couldn't tell them"
             " apart. Remove it from the set; if the provider signs with it, replace the stack's (`slinky keys rotate"
             " tokens`). Nothing was changed"
         )
         raise ConfigError((text,))
-    return found
+    return keys

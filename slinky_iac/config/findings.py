@@ -282,25 +282,29 @@ def use(instead: str, words: str) -> str:
     return f"{why}. Leave it out" if nothing else words.format(instead)
 
 
-def without_covered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def without_covered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The same, without what is said of a setting that isn't taken, or of what is below it."""
-    every = tuple(found)
-    places = tuple(each.path for each in every if each.covers)
+    every = tuple(findings)
+    places = tuple(finding.path for finding in every if finding.covers)
     within = tuple(f"{place}{mark}" for place in places for mark in ".[")
-    return tuple(each for each in every if each.covers or (each.path not in places and not each.path.startswith(within)))
+    return tuple(
+        finding
+        for finding in every
+        if finding.covers or (finding.path not in places and not finding.path.startswith(within))
+    )
 
 
-def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
+def acknowledged(findings: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
     """The same findings; those whose id, or ``ID@PATH``, is in ``reasons`` have their reason. An error without an id never
     has one; one with an id needs its path too, and warns then."""
-    return tuple(_with(each, _reason(each, reasons)) if each.id else each for each in found)
+    return tuple(_with(finding, _reason(finding, reasons)) if finding.id else finding for finding in findings)
 
 
-def _reason(found: Finding, reasons: Mapping[str, str]) -> str:
-    anywhere = "" if found.id in OF_ONE_PLACE else reasons.get(found.id, "")
-    return reasons.get(f"{found.id}@{found.path}", anywhere)
+def _reason(finding: Finding, reasons: Mapping[str, str]) -> str:
+    anywhere = "" if finding.id in OF_ONE_PLACE else reasons.get(finding.id, "")
+    return reasons.get(f"{finding.id}@{finding.path}", anywhere)
 
 
-def _with(found: Finding, reason: str) -> Finding:
-    level = Level.WARNING if found.level is Level.ERROR and reason else found.level
-    return replace(found, level=level, reason=reason)
+def _with(finding: Finding, reason: str) -> Finding:
+    level = Level.WARNING if finding.level is Level.ERROR and reason else finding.level
+    return replace(finding, level=level, reason=reason)

@@ -20,12 +20,12 @@ def no_host(value: str, is_host: Callable[[str], bool], *, several: bool = False
     if port.isdigit() and ":" not in name and is_host(name):
         return f"got {_shown(value)}; the port goes in `port`"
     numbers = value.split(".")
-    if len(numbers) == 4 and all(each.isascii() and each.isdigit() for each in numbers):
-        large = next((each for each in numbers if int(each) > _MOST), "")
+    if len(numbers) == 4 and all(number.isascii() and number.isdigit() for number in numbers):
+        large = next((number for number in numbers if int(number) > _MOST), "")
         why = f"{large} is above {_MOST}" if large else "none of them begins with 0"
         return f"got {_shown(value)}; an IPv4 address is four numbers of 0 to {_MOST}, and {why}"
-    if several and (found := _RANGE.fullmatch(value)):
-        return f"got {_shown(value)}; addresses of several hosts are a hostlist, as {found[1]}[{found[2]}]"
+    if several and (match := _RANGE.fullmatch(value)):
+        return f"got {_shown(value)}; addresses of several hosts are a hostlist, as {match[1]}[{match[2]}]"
     if "," in value:
         return f"got {_shown(value)}: one host"
     return f"got {_shown(value)}; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"

@@ -38,21 +38,21 @@ def of_operator(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _named(value: object) -> Iterator[str]:
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from _named(each)
+        for child in value:
+            yield from _named(child)
     if not isinstance(value, Mapping):
         return
-    for key, each in value.items():
-        if key in _CLAIMS and isinstance(each, str) and each:
-            yield f"claim {name_of(each)}"
-        elif key == "secretName" and isinstance(each, str):
-            yield f"Secret {name_of(each)}"
-        elif key in _PULL and isinstance(each, list | tuple):
-            names = (one.get("name") if isinstance(one, Mapping) else one for one in each)
+    for key, child in value.items():
+        if key in _CLAIMS and isinstance(child, str) and child:
+            yield f"claim {name_of(child)}"
+        elif key == "secretName" and isinstance(child, str):
+            yield f"Secret {name_of(child)}"
+        elif key in _PULL and isinstance(child, list | tuple):
+            names = (one.get("name") if isinstance(one, Mapping) else one for one in child)
             yield from (f"Secret {name_of(str(name))}" for name in names if name)
-        elif str(key).endswith("From") and isinstance(each, Mapping) and isinstance(each.get("secret"), str):
-            yield f"Secret {name_of(each['secret'])}"
-        elif key in _REFERENCES and isinstance(each, Mapping) and isinstance(each.get("name"), str):
-            yield f"{_REFERENCES[key]} {name_of(each['name'])}"
+        elif str(key).endswith("From") and isinstance(child, Mapping) and isinstance(child.get("secret"), str):
+            yield f"Secret {name_of(child['secret'])}"
+        elif key in _REFERENCES and isinstance(child, Mapping) and isinstance(child.get("name"), str):
+            yield f"{_REFERENCES[key]} {name_of(child['name'])}"
         else:
-            yield from _named(each)
+            yield from _named(child)

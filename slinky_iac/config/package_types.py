@@ -29,12 +29,12 @@ def settings_types(module: str) -> tuple[dict[str, Type], dict[str, Type]]:
     such as ``slinky:settings``."""
     model = StackConfig.model_json_schema(by_alias=True)
     sections = _properties(model, module)
-    types = {f"{module}:{name}": _object(name, each, module) for name, each in model["$defs"].items()}
+    types = {f"{module}:{name}": _object(name, schema, module) for name, schema in model["$defs"].items()}
     return sections, types
 
 
 def _object(name: str, schema: Schema, module: str) -> Type:
-    required = [each for each in schema.get("required", ()) if (name, each) not in FILLED]
+    required = [field_name for field_name in schema.get("required", ()) if (name, field_name) not in FILLED]
     made: Type = {
         "type": "object",
         "description": " ".join(schema["description"].split()),
@@ -44,14 +44,14 @@ def _object(name: str, schema: Schema, module: str) -> Type:
 
 
 def _properties(schema: Schema, module: str) -> dict[str, Type]:
-    return {name: _type(each, module) | _described(each) for name, each in schema["properties"].items()}
+    return {name: _type(field, module) | _described(field) for name, field in schema["properties"].items()}
 
 
 def _described(field: Schema) -> Type:
     """What a programmer sees over a field: its meaning, the words it takes, and its default."""
     said = [field["description"]] if "description" in field else []
     if words := _words(field):
-        said.append(f"One of {', '.join(json.dumps(each) for each in words)}.")
+        said.append(f"One of {', '.join(json.dumps(word) for word in words)}.")
     default = field.get("default")
     if default not in (None, "") and not isinstance(default, dict | list):
         said.append(f"Default: {json.dumps(default)}.")
@@ -69,7 +69,7 @@ def _type(field: Schema, module: str) -> Type:
         return _one_of([option for option in field["anyOf"] if option.get("type") != "null"], module)
     kind = field.get("type")
     if isinstance(kind, list) and "boolean" not in kind:
-        return _one_of([{"type": each} for each in kind], module)
+        return _one_of([{"type": word} for word in kind], module)
     if kind == "array":
         return {"type": "array", "items": _type(field["items"], module)}
     if kind == "object":
@@ -79,7 +79,7 @@ def _type(field: Schema, module: str) -> Type:
 
 def _one_of(options: list[Schema], module: str) -> Type:
     first, *more = options
-    return {"oneOf": [_type(each, module) for each in options]} if more else _type(first, module)
+    return {"oneOf": [_type(option, module) for option in options]} if more else _type(first, module)
 
 
 def _of_values(field: Schema, module: str) -> Type:

@@ -7,5 +7,5 @@ from slinky_iac.config.stack import StackConfig
 
 def partition_parameters(config: StackConfig) -> dict[str, dict[str, str]]:
     """Parameters of every PartitionName= line, by the path of the setting."""
-    own = {f"nodesets.{name}.partition.config": each.partition.config for name, each in config.nodesets.items()}
-    return own | {f"partitions.{name}.config": each.config for name, each in config.partitions.items()}
+    own = {f"nodesets.{name}.partition.config": nodeset.partition.config for name, nodeset in config.nodesets.items()}
+    return own | {f"partitions.{name}.config": partition.config for name, partition in config.partitions.items()}

@@ -8,10 +8,10 @@ from typing import Any
 
 def value_at(value: object, path: Iterable[object]) -> Any:  # noqa: ANN401 - any JSON
     """What stands below these keys of nested mappings; None where nothing does."""
-    found: Any = value
+    level: Any = value
     for part in path:
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found
+        level = level.get(part) if isinstance(level, Mapping) else None
+    return level
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -22,7 +22,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 def without(value: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
     """The same without what is at a path, and without a mapping that has nothing else."""
     first, *below = path
-    others = {key: each for key, each in value.items() if key != first}
+    others = {key: child for key, child in value.items() if key != first}
     inner = value.get(first)
     if not below or not isinstance(inner, Mapping):
         return others if not below else dict(value)

@@ -48,15 +48,15 @@ class Part:
         """Variables of the daemon's container, each with the setting that says it."""
         for name, value in (self.env or {}).items():
             yield f"{self.path}.env.{name}", {"name": name, "value": value}
-        for each in listed(self.raw.container, "env"):
-            yield f"{self.path}.raw.container.env", each
+        for variable in listed(self.raw.container, "env"):
+            yield f"{self.path}.raw.container.env", variable
 
     def sources(self) -> Iterator[tuple[str, Piece]]:
         """Volumes of the pod, likewise."""
-        for volume in self.volumes or ():
-            yield f"{self.path}.volumes", {"name": volume.name, **volume.source}
-        for each in listed(self.raw.pod, "volumes"):
-            yield f"{self.path}.raw.pod.volumes", each
+        for own in self.volumes or ():
+            yield f"{self.path}.volumes", {"name": own.name, **own.source}
+        for volume in listed(self.raw.pod, "volumes"):
+            yield f"{self.path}.raw.pod.volumes", volume
 
     def containers(self) -> list[tuple[Piece, str]]:
         """The daemon's own container and those beside it, each with its place below `raw`."""
@@ -65,16 +65,16 @@ class Part:
     def beside(self) -> list[tuple[Piece, str]]:
         """Init containers and sidecars, likewise."""
         fields = ("initContainers", "containers")
-        return [(each, f"pod.{name}") for name in fields for each in listed(self.raw.pod, name)]
+        return [(container, f"pod.{name}") for name in fields for container in listed(self.raw.pod, name)]
 
 
 def parts(config: StackConfig) -> Iterator[Part]:
     """Each part that has raw pieces."""
     version, cluster = config.operator_version, config.cluster.name
     daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
-    for section, each in daemons:
+    for section, daemon in daemons:
         own = own_pieces(version, section, cluster=cluster)
-        yield Part(section, each.raw, section, own, service=each.service.type, labels=each.pod.labels)
+        yield Part(section, daemon.raw, section, own, service=daemon.service.type, labels=daemon.pod.labels)
     for name, nodeset in config.nodesets.items():
         path, own = f"nodesets.{name}", own_pieces(version, "nodesets", ssh=nodeset.ssh.enabled)
         yield Part(path, nodeset.raw, "nodesets", own, nodeset.env, nodeset.volumes, labels=nodeset.pod.labels)

@@ -19,9 +19,9 @@ _BYTES: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGTP])i?[Bb]", re.IGNOREC
 
 def amount(value: object) -> Fraction | None:
     """A quantity as a number; None of what is none, which its type says."""
-    if not is_quantity(value) or (found := _PARTS.fullmatch(str(value))) is None:
+    if not is_quantity(value) or (match := _PARTS.fullmatch(str(value))) is None:
         return None
-    digits, power, unit = found[1].rstrip("."), int(found[2] or 0), found[3] or ""
+    digits, power, unit = match[1].rstrip("."), int(match[2] or 0), match[3] or ""
     scale = Fraction(1024) ** _BINARY[unit] if unit in _BINARY else Fraction(10) ** (power + _DECIMAL[unit])
     return Fraction(digits) * scale
 
@@ -40,9 +40,9 @@ def quantity(value: str) -> str:
 def memory(value: str) -> str:
     """An amount of memory of a container. Raises :class:`Refused` for another text, with Kubernetes' spelling where that is
     known, and ValueError for a number without a unit that is below what any daemon starts with: MB was meant."""
-    if found := _BYTES.fullmatch(value):
-        unit = found[2].upper()
-        raise Refused(value, f"; write {found[1]}{'k' if unit == 'K' else unit} or {found[1]}{unit}i")
+    if match := _BYTES.fullmatch(value):
+        unit = match[2].upper()
+        raise Refused(value, f"; write {match[1]}{'k' if unit == 'K' else unit} or {match[1]}{unit}i")
     if _QUANTITY.fullmatch(value) is None:
         raise Refused(value, "; an amount of memory is a number with a unit, for example 512Mi or 16Gi")
     if value.endswith("m"):
@@ -75,6 +75,6 @@ def mebibytes(quantity: str) -> int:
 
 
 def _number(quantity: str) -> Fraction:
-    if (found := amount(quantity)) is None or found < 0:
+    if (number := amount(quantity)) is None or number < 0:
         raise ValueError(f"{quantity!r} isn't a Kubernetes quantity")
-    return found
+    return number

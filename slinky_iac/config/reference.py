@@ -93,16 +93,16 @@ def findings_page() -> str:
 
 def _places(schema: Schema) -> dict[str, list[str]]:
     """Every definition with the paths at which it stands, in the order of a walk from the top."""
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     todo = [("", schema)]
     while todo:
         path, here = todo.pop(0)
         for name, field in here.get("properties", {}).items():
             for target, chosen in targets(field):
                 place = f"{path}.{name}".lstrip(".") + (".<name>" if chosen else "")
-                found.setdefault(target, []).append(place)
+                places.setdefault(target, []).append(place)
                 todo.append((place, schema["$defs"][target]))
-    return found
+    return places
 
 
 def targets(field: Schema, *, chosen: bool = False) -> Iterator[tuple[str, bool]]:

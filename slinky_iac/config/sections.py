@@ -283,5 +283,5 @@ class PodSettings(Section):
     @property
     def selection(self) -> Selection:
         """Which Kubernetes nodes fit these pods."""
-        found = {"nodeSelector": self.node_selector, "affinity": self.affinity, "tolerations": self.tolerations}
-        return Selection.of(found)
+        constraints = {"nodeSelector": self.node_selector, "affinity": self.affinity, "tolerations": self.tolerations}
+        return Selection.of(constraints)

@@ -66,7 +66,7 @@ def _type(what: Mapping[str, Any], form: str, inner: str) -> str:
     if "$ref" in what:
         return type_name(what["$ref"].rpartition("/")[2])
     if "anyOf" in what:
-        return " | ".join(dict.fromkeys(_type(each, form, inner) for each in what["anyOf"]))
+        return " | ".join(dict.fromkeys(_type(choice, form, inner) for choice in what["anyOf"]))
     if "enum" in what:
         return f"Literal[{', '.join(map(json.dumps, what['enum']))}]"
     kinds = what.get("type", ())
@@ -75,7 +75,7 @@ def _type(what: Mapping[str, Any], form: str, inner: str) -> str:
     if kinds == "object":
         return f"Mapping[str, {_type(_values(what), inner, '{}')}]"
     plain = [kinds] if isinstance(kinds, str) else kinds
-    return " | ".join((form if each != "null" else "{}").format(_PLAIN[each]) for each in plain) or "Any"
+    return " | ".join((form if kind != "null" else "{}").format(_PLAIN[kind]) for kind in plain) or "Any"
 
 
 def _said(description: str) -> list[str]:
@@ -86,28 +86,28 @@ def _said(description: str) -> list[str]:
 
 def _values(what: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a mapping of free names holds."""
-    found: object = what.get("additionalProperties") or next(iter(what.get("patternProperties", {}).values()), {})
-    return found if isinstance(found, Mapping) else {}
+    schema: object = what.get("additionalProperties") or next(iter(what.get("patternProperties", {}).values()), {})
+    return schema if isinstance(schema, Mapping) else {}
 
 
 def _places(models: Mapping[str, Any]) -> dict[str, list[tuple[str, ...]]]:
     """By section, the paths where it stands: ``*`` for a name or a number of a list."""
-    found: dict[str, list[tuple[str, ...]]] = {model: [] for model in models}
+    places: dict[str, list[tuple[str, ...]]] = {model: [] for model in models}
 
     def below(what: Mapping[str, Any], path: tuple[str, ...]) -> None:
         if "$ref" in what:
             walk(what["$ref"].rpartition("/")[2], path)
-        for each in what.get("anyOf", ()):
-            below(each, path)
+        for choice in what.get("anyOf", ()):
+            below(choice, path)
         if what.get("type") == "array":
             below(what.get("items", {}), (*path, "*"))
         if what.get("type") == "object":
             below(_values(what), (*path, "*"))
 
     def walk(model: str, path: tuple[str, ...]) -> None:
-        found[model].append(path)
+        places[model].append(path)
         for name, what in models[model]["properties"].items():
             below(what, (*path, name))
 
     walk(_ROOT, ())
-    return found
+    return places

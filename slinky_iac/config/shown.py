@@ -135,8 +135,8 @@ def place(path: str) -> str:
     """A path of settings for a message: fields and names as they are, of other parts their beginning at most."""
     parts: list[str] = []
     for is_field, group in groupby(path.split("."), lambda part: part in _FIELDS or _WORD.fullmatch(part) is not None):
-        found = list(group)
-        parts += found if is_field else [_part(".".join(found))]
+        segments = list(group)
+        parts += segments if is_field else [_part(".".join(segments))]
     cut = ".".join(parts)
     return cut if cut.isprintable() else ascii(cut)
 
@@ -174,10 +174,10 @@ def _begin(text: str) -> str:
 
 def _coded(text: str) -> bool:
     """Whether a short text may be a key, or a piece of one: base64's letters, and of all their kinds, as words have not."""
-    found = _CODED.fullmatch(text) or _CODED_PART.search(text)
-    if found is None:
+    match = _CODED.fullmatch(text) or _CODED_PART.search(text)
+    if match is None:
         return False
-    return _of_all_kinds(found[0])
+    return _of_all_kinds(match[0])
 
 
 def _of_all_kinds(text: str) -> bool:

@@ -258,10 +258,16 @@ class StackConfig(ClusterConfig):
 def sections() -> dict[str, type[Section]]:
     """The sections that are one mapping each, by their names in a stack's file."""
     fields = {field.alias or name: field.annotation for name, field in StackConfig.model_fields.items()}
-    return {name: each for name, each in fields.items() if isinstance(each, type) and issubclass(each, Section)}
+    return {
+        name: annotation
+        for name, annotation in fields.items()
+        if isinstance(annotation, type) and issubclass(annotation, Section)
+    }
 
 
-_KEY_FIELDS: Final = {key: (name, field) for name, each in sections().items() for field, key in each.key_fields.items()}
+_KEY_FIELDS: Final = {
+    key: (name, field) for name, section in sections().items() for field, key in section.key_fields.items()
+}
 KEY_FIELDS: Final = {f"{name}.{to_camel(field)}": key for key, (name, field) in _KEY_FIELDS.items()}
 """Settings that say where a key is."""
 _OF_PARTS: Final = tuple(key for key in _KEY_FIELDS if key not in ROTATING)
@@ -275,21 +281,23 @@ FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in k
 
 def _below(kind: type[Section]) -> Iterator[type[Section]]:
     """All sections, those within others included."""
-    for each in kind.__subclasses__():
-        yield each
-        yield from _below(each)
+    for section in kind.__subclasses__():
+        yield section
+        yield from _below(section)
 
 
 KINDS: Final[Mapping[str, str]] = {
     **GENERAL,
-    **{name: text for each in _below(Section) for name, text in each.finding_ids.items()},
+    **{name: text for section in _below(Section) for name, text in section.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
 MEANT: Final[Mapping[tuple[str, str], str]] = {slip: text for each in _below(Section) for slip, text in each.meant.items()}
 """Settings with values by which people mean another section, and what each is here."""
 VARIABLES: Final = tuple(each for section in _below(Section) for each in section.variables)
 """What names of environment variables begin with by which libraries of parts find files and sockets."""
-SECRET_WORDS: Final[Mapping[str, str]] = {name: text for each in _below(Section) for name, text in each.secrets.items()}
+SECRET_WORDS: Final[Mapping[str, str]] = {
+    name: text for section in _below(Section) for name, text in section.secrets.items()
+}
 """What each secret of a stack is, for the reference and for the package's schema."""
 
 

@@ -341,7 +341,7 @@ class External(Section):
 
     def expanded(self) -> External:
         """The same with a host for each name of a hostlist: so all that goes by hosts sees them."""
-        every = tuple(host for number, each in enumerate(self.slurmd_hosts) for host in each.each(number))
+        every = tuple(host for number, host_group in enumerate(self.slurmd_hosts) for host in host_group.each(number))
         return self.model_copy(update={"slurmd_hosts": every})
 
 

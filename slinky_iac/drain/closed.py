@@ -72,7 +72,7 @@ class Record:
             return
         with self.leased():
             held = self.held()
-            before = {each: state for each, state in held.partitions.items() if each == name}
+            before = {partition: state for partition, state in held.partitions.items() if partition == name}
             self._open(replace(held, partitions=before), partition_states(self.session.slurm))
             self.remember(name, None)
 
@@ -87,13 +87,13 @@ class Record:
         others: list[str] = []
         for stack in sorted({*held.hosts.values()} - {""}):
             hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
-            found = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
-            for each in found.results:
-                reason = each.before.reason if each.outcome is Outcome.FOREIGN and each.before is not None else ""
+            undrained = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
+            for host in undrained.results:
+                reason = host.before.reason if host.outcome is Outcome.FOREIGN and host.before is not None else ""
                 if reason.startswith(names.REASON_PREFIX) and not reason.startswith(f"{names.REASON_PREFIX}{owner.stack}/"):
-                    others.append(f"{each.name} ({reason!r})")
-                elif each.outcome is Outcome.FOREIGN:
-                    session.report(f"{each.name} stays out of service: {each.why}", severity="warning", keep=True)
+                    others.append(f"{host.name} ({reason!r})")
+                elif host.outcome is Outcome.FOREIGN:
+                    session.report(f"{host.name} stays out of service: {host.why}", severity="warning", keep=True)
         if others:
             raise DrainBlocked(
                 f"{owner.text}: another stack has drained {', '.join(others)}, which this stack had drained for a change of"
@@ -131,11 +131,11 @@ class Record:
         """Renew this run's lease where that is due. Raises DrainBlocked where it isn't this run's any more."""
 
         def change(entries: Entries) -> Changed:
-            found = self.lease(entries)
-            if found is None or found.id != self.session.this_run.id:
-                raise DrainBlocked(f"{self.settings.owner.text}: {superseded(found, self.where)}")
-            age = self.session.now() - found.renewed
-            return {} if 0 <= age < lease.RENEW_S and not found.ended else self.own()
+            stored_lease = self.lease(entries)
+            if stored_lease is None or stored_lease.id != self.session.this_run.id:
+                raise DrainBlocked(f"{self.settings.owner.text}: {superseded(stored_lease, self.where)}")
+            age = self.session.now() - stored_lease.renewed
+            return {} if 0 <= age < lease.RENEW_S and not stored_lease.ended else self.own()
 
         self.change(change)
 
@@ -143,9 +143,9 @@ class Record:
         """Mark the lease as ended, so that the next run needn't watch it."""
 
         def change(entries: Entries) -> Changed:
-            found = Lease.read(entries.get(lease.ENTRY, ""))
-            ours = found is not None and found.id == self.session.this_run.id
-            return {lease.ENTRY: replace(found, ended=True).text()} if found is not None and ours else {}
+            stored_lease = Lease.read(entries.get(lease.ENTRY, ""))
+            ours = stored_lease is not None and stored_lease.id == self.session.this_run.id
+            return {lease.ENTRY: replace(stored_lease, ended=True).text()} if stored_lease is not None and ours else {}
 
         try:
             self.change(change)
@@ -159,8 +159,8 @@ class Record:
     def lease(self, entries: Entries) -> Lease | None:
         """The lease; None where there is none. Raises StateError where it can't be read."""
         text = entries.get(lease.ENTRY, "")
-        found = Lease.read(text)
-        if text and found is None:
+        stored_lease = Lease.read(text)
+        if text and stored_lease is None:
             space, name = self.session.reach.namespace, place(self.settings.controller)
             what = f'[{{"op":"remove","path":"/data/{lease.ENTRY}"}}]'
             raise StateError(
@@ -168,7 +168,7 @@ class Record:
                 f" isn't known. Nothing was changed. When none is: `kubectl patch configmap -n {space} {name} --type=json -p"
                 f" '{what}'`, then `pulumi up` again"
             )
-        return found
+        return stored_lease
 
     def held_in(self, entries: Entries) -> Held:
         """What was closed, by these entries. Raises StateError where it can't be read."""
@@ -195,15 +195,15 @@ class Record:
         kube, namespace, name = self.session.kube, self.session.reach.namespace, place(self.settings.controller)
         for left in reversed(range(TRIES)):
             try:
-                found = kube.config_map(namespace, name)
+                config_map = kube.config_map(namespace, name)
             except KubeNotFound:
-                found = None
-            data = {} if found is None else found.data
+                config_map = None
+            data = {} if config_map is None else config_map.data
             wanted = {key: text for key, text in of(data).items() if text != data.get(key)}
             if not wanted:
                 return
             try:
-                kube.write_config_map(namespace, name, found, wanted)
+                kube.write_config_map(namespace, name, config_map, wanted)
             except (KubeConflict, KubeNotFound):
                 if not left:
                     raise
@@ -256,10 +256,10 @@ class LeaseTask(Task[LeaseLook]):
 
     def look(self) -> LeaseLook:
         entries = self._record.entries()
-        found, at = self._record.lease(entries), self.session.steady()
+        stored_lease, at = self._record.lease(entries), self.session.steady()
         if self._first is None:
-            self._first, self._since = found, at
-        return LeaseLook(found, self._record.held_in(entries), self._first, at - self._since)
+            self._first, self._since = stored_lease, at
+        return LeaseLook(stored_lease, self._record.held_in(entries), self._first, at - self._since)
 
     def decide(self, seen: LeaseLook) -> Step:
         self._seen, run = seen.lease, self.session.this_run

@@ -54,7 +54,7 @@ class ReadTask(Task[ReadLook]):
         lines = self.settings.lines.hosts
         unlike = (otherwise(lines[name], hosts[name]) if name in hosts else f"no node {name}" for name in self.back.hosts)
         missing = (f"no partition {name}" for name in self.back.partitions if name not in states)
-        return ReadLook(began, tuple(each for each in (*unlike, *missing) if each))
+        return ReadLook(began, tuple(problem for problem in (*unlike, *missing) if problem))
 
     def decide(self, seen: ReadLook) -> Step:
         if seen.began is None:

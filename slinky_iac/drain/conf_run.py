@@ -100,7 +100,7 @@ class ConfTask(Task[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem and seen.asked:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for((each.job for each in conf_steps.losses(seen, self.goal)), self.session.now())
+            self.met.wait_for((loss.job for loss in conf_steps.losses(seen, self.goal)), self.session.now())
         return step
 
     def act(self, step: Step) -> None:
@@ -194,7 +194,7 @@ def own_partitions(session: Session, settings: ConfSettings) -> frozenset[str]:
     """Names of the stack's NodeSets, those that the program has dropped included, that have a partition now."""
     if not settings.nodesets:
         return frozenset()
-    enabled = {each.name for each in session.kube.nodesets(session.reach.namespace) if each.spec.partition.enabled}
+    enabled = {nodeset.name for nodeset in session.kube.nodesets(session.reach.namespace) if nodeset.spec.partition.enabled}
     return frozenset(name for name, resource in settings.nodesets.items() if resource in enabled)
 
 
@@ -268,15 +268,15 @@ def partition_holds(session: Session, settings: GateSettings, *, waiting_only: b
     """
     seen = conf_look(session, settings)
     going, record = Change(partitions=frozenset([settings.owner.nodeset])), Record(session, settings)
-    for each, before in conf_steps.opened(seen, going).items():
+    for partition, before in conf_steps.opened(seen, going).items():
         if seen.can_close:
             with record.leased():
-                record.remember(each, before)
-                session.slurm.set_partition_state(each, conf_steps.CLOSED[before])
-            return f"partition {each} was open, and is closed now"
-        session.report(f"partition {each} is open, and slurmrestd before 26.05 can't close it", severity="warning")
+                record.remember(partition, before)
+                session.slurm.set_partition_state(partition, conf_steps.CLOSED[before])
+            return f"partition {partition} was open, and is closed now"
+        session.report(f"partition {partition} is open, and slurmrestd before 26.05 can't close it", severity="warning")
     lost = who_loses(going, seen.cluster)
-    return "; ".join(waiting.lines(each for each in lost if each.job.waits or not waiting_only))
+    return "; ".join(waiting.lines(loss for loss in lost if loss.job.waits or not waiting_only))
 
 
 def finish(session: Session, settings: ConfSettings, ends: Literal["first", "last"]) -> None:
@@ -303,11 +303,11 @@ def end(session: Session, settings: ConfSettings) -> None:
     left. An outside slurmctld lives on. Raises as :func:`settle` does, and DrainBlocked where a NodeSet in DaemonSet mode is
     there: for want of the Controller slurm-operator takes no Kubernetes node for one that fits, has no Slurm client either,
     and deletes all pods at once (1.1.0 to 1.2.1, ``NodeShouldRunDaemonPod``, ``IsNodeDrained``)."""
-    found = [session.nodeset(name) for name in settings.on_each_node]
-    there = [each for each in found if each is not None and not each.deleting]
+    nodesets = [session.nodeset(name) for name in settings.on_each_node]
+    there = [nodeset for nodeset in nodesets if nodeset is not None and not nodeset.deleting]
     if there:
         raise DrainBlocked(
-            f"Controller {settings.controller} was to be deleted while {', '.join(each.name for each in there)} with"
+            f"Controller {settings.controller} was to be deleted while {', '.join(nodeset.name for nodeset in there)} with"
             " scalingMode DaemonSet is there: slurm-operator would delete all its pods at once, with the jobs on them."
             " Nothing was changed. Run `pulumi up` without `--replace`; or remove the NodeSet from the stack first, which"
             " drains it"

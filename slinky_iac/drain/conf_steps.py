@@ -136,8 +136,8 @@ class ConfLook:
     @property
     def lines(self) -> ConfLines:
         """What slurmctld has, or will have with its next look at its file."""
-        found = read_lines(self.text)
-        return ConfLines({**dict.fromkeys(self.own, ""), **found.partitions}, found.hosts)
+        lines = read_lines(self.text)
+        return ConfLines({**dict.fromkeys(self.own, ""), **lines.partitions}, lines.hosts)
 
     def fitting(self, wanted: str) -> str:
         """What the Controller may get now."""
@@ -216,7 +216,7 @@ def _write(look: ConfLook, goal: ConfGoal) -> Step:
     if goal.text is None or look.controller is None or (text := look.fitting(goal.text)) == look.text:
         return Done()
     if goal.forgets and (lost := who_loses(Change(slurmctld=True), look.cluster)):
-        jobs = jobs_in_words([each.job for each in lost])
+        jobs = jobs_in_words([loss.job for loss in lost])
         return Stop(
             "slurmctld's pod restarts with this change, and controller.persistence is off: it would forget"
             f" {jobs}. Nothing was changed. Wait until they have ended, or cancel them",
@@ -275,7 +275,7 @@ def remembered(look: ConfLook, goal: ConfGoal) -> int:
     """Ended jobs of what leaves that slurmctld must forget first: none where it is 26.05 or newer, or ends itself."""
     if look.can_close or goal.ends:
         return 0
-    return sum(each.over and not goal.leaving.partitions.isdisjoint(each.partitions) for each in look.jobs)
+    return sum(job.over and not goal.leaving.partitions.isdisjoint(job.partitions) for job in look.jobs)
 
 
 def _forget(look: ConfLook, goal: ConfGoal) -> Step | None:
@@ -288,22 +288,22 @@ def _forget(look: ConfLook, goal: ConfGoal) -> Step | None:
 
 def losses(look: ConfLook, goal: ConfGoal) -> tuple[Loss, ...]:
     """Jobs that would be lost now, running ones first."""
-    found = who_loses(goal.change, look.cluster)
-    return tuple(each for each in found if each.job.waits) if goal.ends == "first" else found
+    lost_jobs = who_loses(goal.change, look.cluster)
+    return tuple(loss for loss in lost_jobs if loss.job.waits) if goal.ends == "first" else lost_jobs
 
 
 def limits_exceeded(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     """A sentence for each limit that these jobs exceed."""
-    return waiting.over_limits(goal.policy.limits, look.now, (each.job for each in losses(look, goal)))
+    return waiting.over_limits(goal.policy.limits, look.now, (loss.job for loss in losses(look, goal)))
 
 
 def opened(look: ConfLook, going: Change) -> dict[str, str]:
     """Partitions that take new jobs, with their state."""
     states = {name: look.partitions[name] for name in sorted(going.partitions) if name in look.partitions}
     return {
-        name: next((each for each in CLOSED if each in found), "UP")
-        for name, found in states.items()
-        if not found & TAKES_NONE
+        name: next((state for state in CLOSED if state in flags), "UP")
+        for name, flags in states.items()
+        if not flags & TAKES_NONE
     }
 
 

@@ -52,10 +52,10 @@ class ConfLines:
 
 def read_lines(text: str) -> ConfLines:
     """The lines in a Controller's ``extraConf``."""
-    found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
+    lines: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
     for match in filter(None, map(_LINE.fullmatch, conf_lines(text))):
-        found[match[1].lower()] |= _by_name(match)
-    return ConfLines(found["partitionname"], found["nodename"])
+        lines[match[1].lower()] |= _by_name(match)
+    return ConfLines(lines["partitionname"], lines["nodename"])
 
 
 def _by_name(match: re.Match[str]) -> dict[str, str]:
@@ -74,7 +74,7 @@ def _for_each(word: str, count: int) -> Sequence[str]:
         own = expand(bracketed(value) if key.lower() == "port" else value) if key.lower() in _PAIRED else ()
     except HostlistError:
         own = ()
-    return [f"{key}={each}" for each in own] if len(own) == count else [word] * count
+    return [f"{key}={part}" for part in own] if len(own) == count else [word] * count
 
 
 def unjudged(live: str, wanted: str) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def _named(match: re.Match[str]) -> tuple[str, ...]:
         every = expand(match[2]) if match[1].lower() == "nodename" else (match[2],)
     except HostlistError:
         return ()
-    return every if all(_NAME.fullmatch(each) and each.upper() != "DEFAULT" for each in every) else ()
+    return every if all(_NAME.fullmatch(name) and name.upper() != "DEFAULT" for name in every) else ()
 
 
 def leaving(olds: ConfLines, news: ConfLines) -> Change:
@@ -140,9 +140,9 @@ def otherwise(line: str, host: Host) -> str:
     wished = {key.lower(): (key, text) for key, _, text in (word.partition("=") for word in line.split())}
     for key, shown in _SHOWN.items():
         name, text = wished.get(key, ("", ""))
-        found = getattr(host, shown)
-        if text and found and f"{found}".casefold() != text.casefold():
-            return f"{shown} {found} of {host.name}, whose line has {name}={text}"
+        actual = getattr(host, shown)
+        if text and actual and f"{actual}".casefold() != text.casefold():
+            return f"{shown} {actual} of {host.name}, whose line has {name}={text}"
     gres = wished.get("gres", ("", ""))[1]
     if host.gres and _gres(host.gres) != _gres(gres):
         return f"GRES {host.gres} of {host.name}, whose line has {gres or 'none'}"
@@ -152,22 +152,22 @@ def otherwise(line: str, host: Host) -> str:
 def _gres(text: str) -> set[tuple[str, int]]:
     """Names with their counts, without types and sockets; ``shard:4K`` and the like are left out."""
     items = by_comma(re.sub(r"\([^)]*\)", "", text))
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for match in filter(None, map(_COUNTED.fullmatch, items)):
-        found[match[1]] = found.get(match[1], 0) + int(match[2])
-    return {*found.items()}
+        counts[match[1]] = counts.get(match[1], 0) + int(match[2])
+    return {*counts.items()}
 
 
 def max_nodes(text: str) -> int:
     """MaxNodeCount as slurmctld has it with this text."""
-    found = _last(_NUMBER, text)
-    return int(found) if found else OPERATOR_MAX_NODE_COUNT
+    number = _last(_NUMBER, text)
+    return int(number) if number else OPERATOR_MAX_NODE_COUNT
 
 
 def gres_types(text: str) -> frozenset[str]:
     """GresTypes in this text."""
-    found = _last(_TYPES, text)
-    return frozenset(found.split(",")) if found else frozenset()
+    types = _last(_TYPES, text)
+    return frozenset(types.split(",")) if types else frozenset()
 
 
 def _last(pattern: re.Pattern[str], text: str) -> str:
@@ -195,26 +195,28 @@ def fitting(live: str, wanted: str, cluster: ClusterView) -> str:
 
 
 def _set(pattern: re.Pattern[str], text: str, line: str) -> str:
-    return "\n".join([line, *(each for each in text.split("\n") if each and not pattern.fullmatch(each))])
+    return "\n".join(
+        [line, *(other_line for other_line in text.split("\n") if other_line and not pattern.fullmatch(other_line))]
+    )
 
 
 def kept_back(wanted: str, text: str) -> tuple[str, ...]:
     """A sentence for each thing that ``text`` (of :func:`fitting`) still has, and ``wanted`` has not."""
-    found = []
+    sentences = []
     if max_nodes(text) != max_nodes(wanted):
-        found.append(
+        sentences.append(
             f"MaxNodeCount stays {max_nodes(text)} and is not yet {max_nodes(wanted)}: slurmctld has more nodes than that,"
             " and would end the jobs of those without room. `pulumi up` lowers it once they are gone"
         )
     if more := sorted(gres_types(text) - gres_types(wanted)):
-        found.append(
+        sentences.append(
             f"GresTypes keeps {', '.join(more)} while nodes have it, for their jobs. `pulumi up` takes it away once they are"
             " gone"
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def in_words(going: Change) -> str:
     """``partition gpu, host metal-1``."""
     parts = (f"partition {name}" for name in sorted(going.partitions)), (f"host {name}" for name in going.hosts)
-    return ", ".join(each for part in parts for each in part)
+    return ", ".join(phrase for part in parts for phrase in part)

@@ -156,8 +156,8 @@ def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...
     the smallest stated cost.
     """
     selected: list[Candidate] = []
-    for group, wanted in _taken(candidates, lambda each: each.pod, target):
-        selected.extend(_cheapest(group, wanted, {each.holder for each in selected}))
+    for group, wanted in _taken(candidates, lambda candidate: candidate.pod, target):
+        selected.extend(_cheapest(group, wanted, {candidate.holder for candidate in selected}))
     return tuple(selected)
 
 
@@ -174,8 +174,8 @@ def undecided(pods: Iterable[Pod], drained: Mapping[str, Node], owner: Owner, ta
 def _taken(members: Collection[Of], pod_of: Callable[[Of], Pod], target: int) -> Iterator[tuple[list[Of], int]]:
     """The classes of the operator's ranking that it takes from, first ones first, and how many of each."""
     by_class: dict[Class, list[Of]] = {}
-    for each in members:
-        by_class.setdefault(class_of(pod_of(each)), []).append(each)
+    for member in members:
+        by_class.setdefault(class_of(pod_of(member)), []).append(member)
     left = len(members) - target
     for _, group in sorted(by_class.items()):
         if left <= 0:
@@ -275,16 +275,16 @@ def _alias(name: str) -> str:
     return name.partition(".")[0].casefold()
 
 
-def seen_elsewhere(each: Candidate) -> str:
+def seen_elsewhere(candidate: Candidate) -> str:
     """Why a missing record doesn't prove that no job is there, ``""`` where nothing speaks against it.
 
     The operator strips its Slurm conditions from a pod whose node is not in its Slurm (updateNodeSetPodConditions), within
     a sync; what it continues seeing and we don't is in another Slurm than the one we asked.
     """
-    if each.record is not None or not each.pod.slurm_states:
+    if candidate.record is not None or not candidate.pod.slurm_states:
         return ""
     return (
-        f"slurm-operator sees {each.node} in Slurm as {'+'.join(sorted(each.pod.slurm_states))}, and the"
+        f"slurm-operator sees {candidate.node} in Slurm as {'+'.join(sorted(candidate.pod.slurm_states))}, and the"
         " slurmrestd asked here has no record of it. If this lasts for over a minute, it is another cluster's: check"
         " slurmrest.url"
     )
@@ -332,14 +332,14 @@ def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) ->
 
     ``paid``: holders of the pods that the operator takes before this class.
     """
-    ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.name))
+    ranked = sorted(group, key=lambda candidate: (candidate.key, -candidate.pod.ordinal, candidate.name))
     if wanted >= len(ranked):
         return ranked
-    keys = [each.key for each in ranked]
+    keys = [candidate.key for candidate in ranked]
     edge = keys[wanted - 1]
     first_tied = bisect_left(keys, edge)
     sure, tied = ranked[:first_tied], ranked[first_tied : bisect_right(keys, edge)]
-    return sure + _fewest_holders(tied, wanted - len(sure), paid | {each.holder for each in sure} | {None})
+    return sure + _fewest_holders(tied, wanted - len(sure), paid | {candidate.holder for candidate in sure} | {None})
 
 
 def _fewest_holders(tied: Sequence[Candidate], wanted: int, paid: set[int | None]) -> list[Candidate]:
@@ -348,10 +348,12 @@ def _fewest_holders(tied: Sequence[Candidate], wanted: int, paid: set[int | None
     Largest groups first needs the fewest of them; the last group may be any that suffices, so it is the smallest: the
     job that is then covered whole, or most nearly so.
     """
-    taken = [each for each in tied if each.holder in paid][:wanted]
-    rest = sorted((each for each in tied if each.holder not in paid), key=lambda each: each.holder or 0)
-    groups = [list(members) for _, members in groupby(rest, key=lambda each: each.holder)]
-    groups.sort(key=lambda members: (-len(members), -max(each.pod.ordinal for each in members)))
+    taken = [candidate for candidate in tied if candidate.holder in paid][:wanted]
+    rest = sorted(
+        (candidate for candidate in tied if candidate.holder not in paid), key=lambda candidate: candidate.holder or 0
+    )
+    groups = [list(members) for _, members in groupby(rest, key=lambda candidate: candidate.holder)]
+    groups.sort(key=lambda members: (-len(members), -max(candidate.pod.ordinal for candidate in members)))
     for at, largest in enumerate(groups):
         missing = wanted - len(taken)
         if len(largest) >= missing:

@@ -51,7 +51,7 @@ def going(seen: Observation, selection: Selection, pods: Iterable[Pod] | None = 
     """Pods that the operator deletes where this is the selection. A pod whose Kubernetes node is unknown is one of them: it
     may come back without fitting. So is one under an earlier name of its Kubernetes node (:func:`renamed`)."""
     machines, every = _machines(seen), tuple(seen.pods if pods is None else pods)
-    stays = {name for name, each in machines.items() if fits(selection, each)[1]}
+    stays = {name for name, machine in machines.items() if fits(selection, machine)[1]}
     return frozenset(pod.name for pod in every if machine_of(pod) not in stays) | {pod.name for pod in renamed(seen, every)}
 
 
@@ -79,16 +79,16 @@ def of_one_name(seen: Observation, machines: Iterable[Machine]) -> dict[str, lis
     """Names in Slurm that a pod would have on more than one Kubernetes node, if pods came to these; with these. Kubernetes
     tells ``a.site1`` from ``a.site2``, and Slurm has their first label."""
     arriving = {(name, machine.name) for machine in machines for name in names_of(seen, machine)}
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for name, on in sorted(arriving | {(pod.slurm_node, machine_of(pod)) for pod in seen.pods}):
-        found.setdefault(name, []).append(on)
-    return {name: found[name] for name, _ in arriving if len(found[name]) > 1}
+        places.setdefault(name, []).append(on)
+    return {name: places[name] for name, _ in arriving if len(places[name]) > 1}
 
 
 def new_names(seen: Observation, machines: Iterable[Machine]) -> frozenset[str]:
     """Names in Slurm of pods that come to these, but for those of pods that are there."""
     own = {pod.slurm_node for pod in seen.pods}
-    return frozenset(name for each in machines for name in names_of(seen, each)) - own
+    return frozenset(name for machine in machines for name in names_of(seen, machine)) - own
 
 
 def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
@@ -99,7 +99,7 @@ def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
 def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:
     """Kubernetes nodes that get a pod where this is the selection: they fit, and have none that stays as it is called."""
     there = {machine_of(pod) for pod in seen.pods if not pod.terminating} - {machine_of(pod) for pod in renamed(seen)}
-    return tuple(each for name, each in _machines(seen).items() if name not in there and fits(selection, each)[0])
+    return tuple(machine for name, machine in _machines(seen).items() if name not in there and fits(selection, machine)[0])
 
 
 def last_ones(seen: Observation, wanted: Selection | None = None) -> frozenset[str]:
@@ -108,7 +108,7 @@ def last_ones(seen: Observation, wanted: Selection | None = None) -> frozenset[s
     selection = wanted if wanted is not None and seen.machines is not None else live_selection(seen)
     if selection is None:
         return frozenset()
-    judged = {name: fits(selection, each) for name, each in _machines(seen).items()}
+    judged = {name: fits(selection, machine) for name, machine in _machines(seen).items()}
     last = {name for name, (should, stays) in judged.items() if stays and not should}
     return frozenset(pod.name for pod in seen.pods if machine_of(pod) in last and not pod.terminating)
 
@@ -120,8 +120,8 @@ def removed(seen: Observation) -> frozenset[str]:
     selection = selection_of(seen.nodeset)
     if selection is not None:
         return going(seen, selection)
-    found = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
-    return frozenset(found.victims) | found.uncertain
+    prediction = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
+    return frozenset(prediction.victims) | prediction.uncertain
 
 
 def asked(seen: Observation) -> int:
@@ -132,7 +132,7 @@ def asked(seen: Observation) -> int:
     if selection is None:
         return seen.nodeset.spec.replicas
     there, last = {machine_of(pod) for pod in seen.pods}, {machine_of(pod) for pod in renamed(seen)}
-    judged = ((name, fits(selection, each)) for name, each in _machines(seen).items() if name not in last)
+    judged = ((name, fits(selection, machine)) for name, machine in _machines(seen).items() if name not in last)
     return sum(1 for name, (should, stays) in judged if should or (stays and name in there))
 
 
@@ -145,4 +145,4 @@ def _machines(seen: Observation) -> Mapping[str, Machine]:
     """By name. Raises AssertionError where they weren't asked for: a look at such a NodeSet has them."""
     if seen.machines is None:
         raise AssertionError("a NodeSet in DaemonSet mode is judged only with the Kubernetes nodes")
-    return {each.name: each for each in seen.machines}
+    return {machine.name: machine for machine in seen.machines}

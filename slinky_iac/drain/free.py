@@ -99,10 +99,10 @@ def verdict(node: str, cluster: ClusterView, now: int, *, forgets: bool = False)
     record = cluster.nodes.get(node)
     if record is None:
         return Free("slurmctld has no record of it")
-    found = _of_record(record, now)
-    if forgets and isinstance(found, Free) and (naming := held_on(node, cluster)):
+    answer = _of_record(record, now)
+    if forgets and isinstance(answer, Free) and (naming := held_on(node, cluster)):
         return Busy((), f"named by --nodelist of {jobs_in_words(naming)}, which slurmctld would end with its record")
-    return found
+    return answer
 
 
 def why_not_free(node: str, cluster: ClusterView, now: int) -> str:
@@ -136,17 +136,17 @@ def stranded(queue: Iterable[Job], nodes: Mapping[str, Node], leaving: Collectio
     """Jobs that wait, could run on ``nodes``, and could not without those that leave; but for those that name one."""
     going = set(leaving)
     could: dict[tuple[object, ...], bool] = {}
-    found = []
-    for each in queue:
-        if not each.waits or each.required is None or not going.isdisjoint(each.required):
+    jobs = []
+    for job in queue:
+        if not job.waits or job.required is None or not going.isdisjoint(job.required):
             continue
-        wish = (each.partitions, each.features, each.least)
+        wish = (job.partitions, job.features, job.least)
         if wish not in could:
             left = (node for name, node in nodes.items() if name not in going)
-            could[wish] = not _fits(each, left) and _fits(each, nodes.values())
+            could[wish] = not _fits(job, left) and _fits(job, nodes.values())
         if could[wish]:
-            found.append(each)
-    return tuple(found)
+            jobs.append(job)
+    return tuple(jobs)
 
 
 def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def selects_as_seen(
     if seen.nodeset is None or _nodeset(seen.nodeset) != _nodeset(state) or _pods(seen.pods) != _pods(pods):
         return False
     now = replace(seen, pods=pods, machines=machines)
-    names = [{names_of(look, each) for each in coming(look, selection)} for look in (seen, now)]
+    names = [{names_of(look, machine) for machine in coming(look, selection)} for look in (seen, now)]
     return going(seen, selection) == going(now, selection) and names[0] == names[1]
 
 

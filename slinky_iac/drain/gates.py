@@ -232,7 +232,7 @@ def sound(props: Props) -> GateSettings:
     """The settings that a program gives. Raises ValueError also where slurm-operator would read which Kubernetes nodes fit
     in another way than meant: an Output is judged here first, and a NodeSet of a program's own by no rule before."""
     settings = GateSettings.from_props(props)
-    wrong = [] if settings.selection is None else [f"pod.{each}" for each in faults(settings.selection)]
+    wrong = [] if settings.selection is None else [f"pod.{fault}" for fault in faults(settings.selection)]
     if wrong:
         raise ValueError(f"{settings.owner.nodeset}: {'; '.join(wrong)}. No node was drained")
     return settings

@@ -29,7 +29,7 @@ HANDED_OVER_S: Final = 30 * 24 * 3600
 def while_waiting(stage: ScaleInState) -> RenewHold | None:
     """The hold of this run's drains renewed, None where half of it is left."""
     policy = stage.goal.policy
-    return _renewed(stage, [each.name for each in stage.selected], policy.hold_s or policy.min_hold_s)
+    return _renewed(stage, [candidate.name for candidate in stage.selected], policy.hold_s or policy.min_hold_s)
 
 
 def handed_over(stage: ScaleInState, pods: Collection[str], cordoned: tuple[str, ...] = ()) -> RenewHold | None:
@@ -42,14 +42,16 @@ def _renewed(stage: ScaleInState, pods: Collection[str], hold_s: int, cordoned: 
     moment = stage.seen.now + hold_s // 2
     # Without one in the policy, a drain has no end, and only one of an earlier policy is made longer.
     lost = stage.goal.policy.hold_s is not None
-    ending = [each for each, end in _ours(stage) if each.name in pods and (lost if end is None else end < moment)]
-    marks = _marks(stage.goal.owner, ((each.pod, 0) for each in ending))
-    return RenewHold(tuple(each.node for each in ending), hold_s, marks, cordoned) if ending else None
+    ending = [
+        candidate for candidate, end in _ours(stage) if candidate.name in pods and (lost if end is None else end < moment)
+    ]
+    marks = _marks(stage.goal.owner, ((candidate.pod, 0) for candidate in ending))
+    return RenewHold(tuple(candidate.node for candidate in ending), hold_s, marks, cordoned) if ending else None
 
 
 def noted(stage: ScaleInState) -> SetCosts | None:
     """The end of each hold noted on its pod, while jobs are waited for; None where it is."""
-    marks = _marks(stage.goal.owner, ((each.pod, end) for each, end in _ours(stage) if end is not None))
+    marks = _marks(stage.goal.owner, ((candidate.pod, end) for candidate, end in _ours(stage) if end is not None))
     return SetCosts(marks) if marks else None
 
 
@@ -58,7 +60,7 @@ def under_others(seen: Observation, owner: Owner) -> ClearHold | None:
 
     A ``resume_after`` that isn't the one noted is somebody else's, too.
     """
-    found: list[tuple[Pod, str, int]] = []
+    holds: list[tuple[Pod, str, int]] = []
     for pod in seen.pods:
         record = None if seen.cluster is None or pod.terminating else seen.cluster.nodes.get(pod.slurm_node)
         tag = tag_of(pod, owner)
@@ -66,20 +68,20 @@ def under_others(seen: Observation, owner: Owner) -> ClearHold | None:
             continue
         end = record.resume_after.value
         if end is not None and tag.hold in (0, end):
-            found.append((pod, pod.slurm_node, end))
-    marks = _marks(owner, ((pod, None) for pod, _, _ in found))
-    return ClearHold({node: end for _, node, end in found}, marks) if found else None
+            holds.append((pod, pod.slurm_node, end))
+    marks = _marks(owner, ((pod, None) for pod, _, _ in holds))
+    return ClearHold({node: end for _, node, end in holds}, marks) if holds else None
 
 
 def _ours(stage: ScaleInState) -> list[tuple[Candidate, int | None]]:
     """Selected pods whose nodes carry our drain, and its end."""
     return [
-        (each, each.record.resume_after.value)
-        for each in stage.selected
-        if each.kind is Kind.OURS and each.record is not None
+        (candidate, candidate.record.resume_after.value)
+        for candidate in stage.selected
+        if candidate.kind is Kind.OURS and candidate.record is not None
     ]
 
 
 def _marks(owner: Owner, wanted: Iterable[tuple[Pod, int | None]]) -> tuple[Mark, ...]:
-    found = (retagged(pod, owner, hold=hold) for pod, hold in wanted)
-    return tuple(mark for mark in found if mark is not None)
+    marks = (retagged(pod, owner, hold=hold) for pod, hold in wanted)
+    return tuple(mark for mark in marks if mark is not None)

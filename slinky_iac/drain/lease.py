@@ -62,11 +62,11 @@ class Lease:
         """The value back; None where it isn't one that this program wrote."""
         try:
             raw: Any = json.loads(text)
-            found = cls(**raw)
+            lease = cls(**raw)
         except (ValueError, TypeError, RecursionError):
             return None
         right = {"id": str, "by": str, "renewed": int, "ended": bool}
-        return found if all(type(getattr(found, name)) is kind for name, kind in right.items()) else None
+        return lease if all(type(getattr(lease, name)) is kind for name, kind in right.items()) else None
 
 
 @dataclass
@@ -154,5 +154,5 @@ def superseded(lease: Lease | None, where: str) -> str:
 
 def _held(held: Held) -> str:
     partitions, hosts = named(held.partitions), named(held.hosts)
-    parts = [f"{what} {found}" for what, found in (("partitions", partitions), ("hosts", hosts)) if found]
+    parts = [f"{what} {names}" for what, names in (("partitions", partitions), ("hosts", hosts)) if names]
     return " and ".join(parts) or "no partition and no host for slurm.conf"

@@ -48,7 +48,7 @@ class Change:
     """Hosts of srun and salloc that end: login pods, and pods of clients. As :meth:`of_hosts` makes them."""
 
     def __bool__(self) -> bool:
-        return any(getattr(self, each.name) != each.default for each in fields(self))
+        return any(getattr(self, field.name) != field.default for field in fields(self))
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -74,13 +74,13 @@ def who_loses(change: Change, cluster: ClusterView) -> tuple[Loss, ...]:
     """Each job that isn't over and that the change would end, once, running ones first."""
     if not change:
         return ()
-    found = (Loss(job, what) for job in _concerned(change, cluster) if (what := next(_lost(job, change, cluster), "")))
-    return tuple(sorted(found, key=lambda each: (each.job.waits, each.job.job_id)))
+    losses = (Loss(job, what) for job in _concerned(change, cluster) if (what := next(_lost(job, change, cluster), "")))
+    return tuple(sorted(losses, key=lambda loss: (loss.job.waits, loss.job.job_id)))
 
 
 def losers(change: Change, cluster: ClusterView) -> tuple[Job, ...]:
     """The jobs alone."""
-    return tuple(each.job for each in who_loses(change, cluster))
+    return tuple(loss.job for loss in who_loses(change, cluster))
 
 
 def held_on(node: str, cluster: ClusterView) -> tuple[Job, ...]:
@@ -95,8 +95,8 @@ def held_on(node: str, cluster: ClusterView) -> tuple[Job, ...]:
 def named_by(nodes: Iterable[str], cluster: ClusterView) -> dict[str, tuple[Job, ...]]:
     """Jobs by the name of each of these nodes that their ``--nodelist`` names and that they are not on."""
     unread = cluster.naming.get(None, ())
-    found = {node: (*cluster.naming.get(node, ()), *unread) for node in sorted(nodes)}
-    return {node: jobs for node, jobs in found.items() if jobs}
+    jobs_by_node = {node: (*cluster.naming.get(node, ()), *unread) for node in sorted(nodes)}
+    return {node: jobs for node, jobs in jobs_by_node.items() if jobs}
 
 
 def _concerned(change: Change, cluster: ClusterView) -> Iterable[Job]:

@@ -194,17 +194,17 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 def plan(session: Session, settings: OutsideSettings) -> Plan | None:
     """Which hosts will be drained and returned, and whose jobs are waited for; None where nothing is to do."""
     cluster = _look(session, settings)
-    found = _decided(session, settings, cluster)
-    refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
-    if not found.drains and not found.returns and not refused:
+    hosts_plan = _decided(session, settings, cluster)
+    refused = (*hosts_plan.refused, *(() if settings.inside else _unknown_in_words(hosts_plan, settings)))
+    if not hosts_plan.drains and not hosts_plan.returns and not refused:
         return None
     return Plan(
         schema=SCHEMA,
-        drains=found.drains,
-        returns=found.returns,
-        jobs=tuple(map(planned_job, distinct(job for host in found.drains for job in cluster.jobs(host)))),
+        drains=hosts_plan.drains,
+        returns=hosts_plan.returns,
+        jobs=tuple(map(planned_job, distinct(job for host in hosts_plan.drains for job in cluster.jobs(host)))),
         refused=refused,
-        notices=found.notices,
+        notices=hosts_plan.notices,
     )
 
 
@@ -222,15 +222,15 @@ def release(session: Session, settings: OutsideSettings) -> None:
         left = "no bare-metal host was held by this stack, so none was returned; `scontrol show nodes` shows a drain that an"
         session.report(f"{error} {left} update cut short may have left", severity="warning", keep=True)
         return
-    found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
-    if found.returns:
+    hosts_plan = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
+    if hosts_plan.returns:
         with Record(session, settings).leased():
-            session.act(Undrain(found.returns), settings.owner)
+            session.act(Undrain(hosts_plan.returns), settings.owner)
     if not settings.inside:  # the gate of a Controller removes its record itself
         Record(session, settings).remove()
 
 
-def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:
+def _unknown_in_words(hosts_plan: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:
     """A sentence for each wanted host that slurmctld doesn't know, with what to do about it."""
     todo = "give its NodeName= line to the outside slurm.conf, or take it out of external.slurmdHosts"
     if settings.inside:
@@ -238,7 +238,7 @@ def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str,
             f"it has not read its new configuration in {settings.policy.register_deadline_s} s. Look at slurmctld's pod,"
             " then run `pulumi up` again"
         )
-    return tuple(f"slurmctld knows no node {host}: {todo}" for host in found.unknown)
+    return tuple(f"slurmctld knows no node {host}: {todo}" for host in hosts_plan.unknown)
 
 
 def _look(session: Session, settings: OutsideSettings) -> ClusterView:

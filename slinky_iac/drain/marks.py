@@ -47,7 +47,7 @@ class Unmark:
 
 def changes(marks: Iterable[Mark | Unmark], cordoned: Iterable[str] = ()) -> Changes:
     """All of them, in one write a pod. ``cordoned``: pods that get ``pod-cordon``."""
-    written: Changes = {each.pod: each.annotations for each in marks}
+    written: Changes = {mark.pod: mark.annotations for mark in marks}
     for pod in cordoned:
         written[pod] = {**written.get(pod, {}), **CORDON}
     return written

@@ -94,7 +94,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
 def unreturnable(seen: Observation, owner: Owner) -> tuple[str, ...]:
     """A sentence for each drain of ours that slurmctld doesn't let us take back."""
     records = () if seen.cluster is None else seen.cluster.nodes.values()
-    return tuple(wrongly(each) for each in records if registered_wrongly(each) and owner.holds(each))
+    return tuple(wrongly(record) for record in records if registered_wrongly(record) and owner.holds(record))
 
 
 def wrongly(record: Node) -> str:
@@ -274,22 +274,22 @@ def left_to_others(seen: Observation, owner: Owner) -> tuple[Pod, ...]:
     never looks at. This run doesn't wait for them."""
     if daemons.live_selection(seen) is None:
         return ()
-    leaving, known = daemons.removed(seen), {each.name for each in seen.machines or ()}
+    leaving, known = daemons.removed(seen), {machine.name for machine in seen.machines or ()}
     there = (pod for pod in seen.pods if pod.name in leaving and not pod.terminating)
     return tuple(pod for pod in there if tag_of(pod, owner) is None or not (pod.scheduled or machine_of(pod) in known))
 
 
 def told_of_fit(seen: Observation, settings: GateSettings) -> Iterator[str]:
     """What the end of a wait for pods of DaemonSet mode doesn't show."""
-    for each in left_to_others(seen, settings.owner):
-        yield f"{_removed_by_operator(each, seen)}; not waited for"
+    for pod in left_to_others(seen, settings.owner):
+        yield f"{_removed_by_operator(pod, seen)}; not waited for"
     if settings.selection is not None and not daemons.asked(seen):
         yield f"no Kubernetes node fits {settings.resource}, so it has no pod"
 
 
 def _removed_by_operator(pod: Pod, seen: Observation) -> str:
     """Why the operator removes a pod of DaemonSet mode without this gate, and whose jobs are there."""
-    name, machines = machine_of(pod), {each.name: each for each in seen.machines or ()}
+    name, machines = machine_of(pod), {machine.name: machine for machine in seen.machines or ()}
     jobs = () if seen.cluster is None else seen.cluster.jobs(pod.slurm_node)
     busy = f", with {jobs_in_words(jobs)}" if jobs else ""
     if name not in machines:
@@ -310,7 +310,7 @@ def _count_faults(seen: Observation, others: int) -> list[str]:
         return []
     if selection is None:
         return [f"{here} pods where {wanted} are asked for"]
-    missing = ", ".join(each.name for each in daemons.coming(seen, selection)[:8])
+    missing = ", ".join(machine.name for machine in daemons.coming(seen, selection)[:8])
     return [f"{here} pods where {wanted} Kubernetes nodes fit" + (f"; none yet on {missing}" if missing else "")]
 
 

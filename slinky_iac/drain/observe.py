@@ -102,23 +102,23 @@ def look(
     Kubernetes.
     """
     reach = settings.reach
-    found = Workers.look(kube, reach.namespace, settings.resource)
-    if found.nodeset is None:
+    workers = Workers.look(kube, reach.namespace, settings.resource)
+    if workers.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
     others = writers(kube, reach.namespace, settings.resource, settings.leaving) if settings.by_stack else ()
 
     def chooses(drained: Mapping[str, Node]) -> bool:
-        return undecided(found.pods, drained, settings.owner, settings.target)
+        return undecided(workers.pods, drained, settings.owner, settings.target)
 
-    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide, queue=chooses)
+    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in workers.pods], last, settings.hide, queue=chooses)
     ready = kube.deployment_available(reach.namespace, reach.restapi_service) > 0
     if answers is None and not ready:
         require_restapi(kube, reach)
     seen = Observation(
         now,
         settings.version,
-        found.pods,
-        found.nodeset,
+        workers.pods,
+        workers.nodeset,
         writers=others,
         cluster=None if answers is None else answers.view,
         restapi_ready=ready,
@@ -225,11 +225,11 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
     return next(iter(jobs.clusters)) if len(jobs.clusters) == 1 else ""
 
 
-def require_cluster(found: str, name: str) -> None:
-    """Raise SlurmrestElsewhere where the cluster ``found`` answers and not the one of this name; either may be unknown."""
-    if "" not in (found, name) and found != name:
+def require_cluster(cluster: str, name: str) -> None:
+    """Raise SlurmrestElsewhere where the cluster ``cluster`` answers and not the one of this name; either may be unknown."""
+    if "" not in (cluster, name) and cluster != name:
         raise SlurmrestElsewhere(
-            f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}. Nothing is drained or changed there."
+            f"slurmctld of cluster {cluster!r} answers, and this stack's is {name!r}. Nothing is drained or changed there."
             " Check slurmrest.url, then run `pulumi up` again."
         )
 
@@ -266,4 +266,4 @@ def conf_look(session: Connection, settings: Settings) -> ConfLook:
 
 def partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:
     """States of all partitions that slurmctld has."""
-    return {each.name: each.partition.state for each in client.partitions()}
+    return {partition.name: partition.partition.state for partition in client.partitions()}

@@ -86,7 +86,7 @@ def taken(kube: KubeClient, slurm: Callable[[], SlurmrestClient], reach: Reach, 
 def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Observation:
     """A NodeSet, read a moment ago, with its pods and Slurm's side of the one look."""
     reach = settings.reach
-    found = LOOKS.after(
+    listing = LOOKS.after(
         float("-inf"),
         reach,
         lambda _left: taken(session.kube, lambda: session.slurm, reach, session.steady),
@@ -99,11 +99,11 @@ def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Obs
     seen = Observation(
         now=session.now(),
         version=settings.version,
-        pods=controlled(state, found.pods),
+        pods=controlled(state, listing.pods),
         nodeset=state,
-        writers=found.writers_of(settings),
-        cluster=found.view(settings.hide),
-        restapi_ready=found.restapi_ready,
-        problem=found.problem,
+        writers=listing.writers_of(settings),
+        cluster=listing.view(settings.hide),
+        restapi_ready=listing.restapi_ready,
+        problem=listing.problem,
     )
     return completed(seen, session.kube, settings)

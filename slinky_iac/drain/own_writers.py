@@ -39,7 +39,7 @@ class OwnWriter(ABC):
         """The gate's inputs, with what this one update has to know."""
 
     @abstractmethod
-    def previewed(self, session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
+    def previewed(self, session: Session, settings: GateSettings, seen: Observation, plan: Seen) -> Seen:
         """The plan, with what is a reason to run; the session says what to know of it."""
 
     @abstractmethod

@@ -52,7 +52,7 @@ class Seen:
 
     def because(self, why: str) -> Seen:
         """The same with another reason to run."""
-        return replace(self, due="; ".join(each for each in (self.due, why) if each))
+        return replace(self, due="; ".join(reason for reason in (self.due, why) if reason))
 
 
 @dataclass(frozen=True)
@@ -343,14 +343,14 @@ def when(free_at: int | None) -> str:
     return "now" if free_at == 0 else iso(free_at)
 
 
-def _planned_node(each: Candidate) -> PlannedNode:
+def _planned_node(candidate: Candidate) -> PlannedNode:
     return PlannedNode(
-        node=each.node,
-        pod=each.name,
-        kind=each.kind.name.lower(),
-        free_at=when(None if each.unforeseen else each.end if each.jobs else 0),
-        jobs=tuple(job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]),
-        jobs_total=len(each.jobs),
+        node=candidate.node,
+        pod=candidate.name,
+        kind=candidate.kind.name.lower(),
+        free_at=when(None if candidate.unforeseen else candidate.end if candidate.jobs else 0),
+        jobs=tuple(job.label for job in candidate.jobs[:MAX_JOBS_OF_A_NODE]),
+        jobs_total=len(candidate.jobs),
     )
 
 
@@ -371,6 +371,6 @@ def planned_job(job: Job, *, waits: bool | UnsetType = UNSET) -> PlannedJob:
 
 def waited_for(plan: Plan, jobs: Sequence[Job]) -> Plan:
     """The plan with jobs that hold a change up, and when the last ends. One that waits has no known end."""
-    last = latest(None if each.waits else each.expected_end for each in jobs) if plan.known else None
-    named = tuple(planned_job(each, waits=each.waits) for each in jobs[:MAX_JOBS])
+    last = latest(None if job.waits else job.expected_end for job in jobs) if plan.known else None
+    named = tuple(planned_job(job, waits=job.waits) for job in jobs[:MAX_JOBS])
     return Plan(jobs=named, jobs_total=len(jobs), free_at=when(last)).completed(plan)

@@ -64,39 +64,39 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(due=why)
-    for each in frozen(seen.nodeset):
-        session.report(each, severity="warning", keep=True)
+    for text in frozen(seen.nodeset):
+        session.report(text, severity="warning", keep=True)
     for text in told_of_fit(seen, settings) if seen.pods and settings.selection is not None else ():
         session.report(text, severity="warning", keep=True)
     if selection_plan.changes_mode(settings, olds):
-        found = selection_plan.plan_of_mode(settings, olds, seen, seen.nodeset)
-        session.report(found.due, severity="warning", keep=True)
-        return found
+        preview = selection_plan.plan_of_mode(settings, olds, seen, seen.nodeset)
+        session.report(preview.due, severity="warning", keep=True)
+        return preview
     if settings.selection is not None and settings.selection != daemons.live_selection(seen):
-        found = selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
+        preview = selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
         if seen.cluster is None:
-            found = _unanswered(session, settings, olds, seen.problem, found.plan)
+            preview = _unanswered(session, settings, olds, seen.problem, preview.plan)
     elif settings.selection is None and settings.target < seen.nodeset.spec.replicas:
-        found = _planned(settings, seen, seen.nodeset)
+        preview = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
-        found = _unanswered(session, settings, olds, seen.problem)
+        preview = _unanswered(session, settings, olds, seen.problem)
     else:
-        found = _without_drain(settings, seen, seen.nodeset.spec.replicas)
+        preview = _without_drain(settings, seen, seen.nodeset.spec.replicas)
         _tell_names_in_use(session, settings, seen)
-    return _with_rollout(settings, seen, olds, writers.previewed(session, settings, seen, found))
+    return _with_rollout(settings, seen, olds, writers.previewed(session, settings, seen, preview))
 
 
-def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], found: Seen) -> Seen:
+def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], preview: Seen) -> Seen:
     """The same, and the pods of an earlier template that the update replaces after it."""
     refused = refusals(settings, seen, olds)
     if refused:
-        return Seen(found.plan, refused)
-    fresh = found.plan if found.plan is not None and found.plan.props != olds.get("plan") else Plan()
+        return Seen(preview.plan, refused)
+    fresh = preview.plan if preview.plan is not None and preview.plan.props != olds.get("plan") else Plan()
     going = {node.pod for node in fresh.nodes or ()}
     rolled = plan_rollout(settings, seen, olds, going)
     if rolled is None:
-        return found
-    return Seen(fresh.completed(rolled.plan), (*found.failures, *rolled.failures), found.due).because(rolled.due)
+        return preview
+    return Seen(fresh.completed(rolled.plan), (*preview.failures, *rolled.failures), preview.due).because(rolled.due)
 
 
 def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
@@ -256,7 +256,7 @@ def _given_back(session: Session, settings: ConfSettings) -> Plan | None:
 
 def conf_plan(look: ConfLook, goal: ConfGoal) -> Plan:
     """What slurm.conf loses, and whose jobs that waits for."""
-    going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
+    going, holding = goal.leaving, [loss.job for loss in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
     warnings = [*_warnings(look, going), *named_in_words(going.records, look.cluster, queue=True)]
     if goal.text is not None and not look.problem:
@@ -276,7 +276,7 @@ def conf_plan(look: ConfLook, goal: ConfGoal) -> Plan:
 def _warnings(look: ConfLook, going: Change) -> Iterable[str]:
     for name in sorted(going.partitions):
         states = look.partitions.get(name, frozenset())
-        waiting = [each for each in losers(Change(partitions=frozenset([name])), look.cluster) if each.waits]
+        waiting = [job for job in losers(Change(partitions=frozenset([name])), look.cluster) if job.waits]
         if waiting and states & {"DOWN", conf_steps.CLOSED["DOWN"]}:
             yield (
                 f"partition {name} is {'+'.join(sorted(states))} and starts no job: the {len(waiting)} that wait there"

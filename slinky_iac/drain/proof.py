@@ -64,18 +64,18 @@ class Met:
             if not self.owner.owns(record.reason) and tag_of(pod, self.owner) is None:
                 continue
             self.nodes.add(pod.slurm_node)
-            found = {job.job_id: job for job in seen.cluster.jobs(pod.slurm_node)}
-            self.jobs |= found
-            self.there[pod.slurm_node] = frozenset(found)
+            jobs = {job.job_id: job for job in seen.cluster.jobs(pod.slurm_node)}
+            self.jobs |= jobs
+            self.there[pod.slurm_node] = frozenset(jobs)
             began = seen.now if record.reason_changed_at.value is None else record.reason_changed_at.value
             self.since = began if self.since is None else min(self.since, began)
 
     def wait_for(self, jobs: Iterable[Job], now: int, nodes: Iterable[str] = ()) -> None:
         """Add jobs that a look shows, and the nodes that they have to leave."""
-        found = {job.job_id: job for job in jobs if job.active}
-        if found:
+        active_jobs = {job.job_id: job for job in jobs if job.active}
+        if active_jobs:
             self.nodes |= set(nodes)
-            self.jobs |= found
+            self.jobs |= active_jobs
             self.since = now if self.since is None else self.since
 
     def did(self, step: Step) -> None:
@@ -187,9 +187,9 @@ def _in_words(met: Met, runs: Collection[Accounted]) -> str:
 
 def _lost_in_words(settings: Settings, met: Met, lost: Collection[Accounted]) -> str:
     jobs: Mapping[int, Accounted] = {run.job_id: run for run in lost}
-    each = "; ".join(_lost(run, met.jobs.get(number)) for number, run in sorted(jobs.items())[:8])
+    text = "; ".join(_lost(run, met.jobs.get(number)) for number, run in sorted(jobs.items())[:8])
     return (
-        f"{settings.owner.text}: {len(jobs)} job(s) of {len({*met.jobs, *jobs})} lost with their nodes, by slurmdbd: {each}."
+        f"{settings.owner.text}: {len(jobs)} job(s) of {len({*met.jobs, *jobs})} lost with their nodes, by slurmdbd: {text}."
         f" Tell their users; `sacct -D -j {_numbers(jobs)}` shows each run. A job that slurmctld has not requeued must be"
         f" submitted again. {met.stands} Please report it: no job should be lost by a drain"
     )

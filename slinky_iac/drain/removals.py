@@ -52,9 +52,9 @@ def gone(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Props]:
     """
     space = news["namespace"]
     earlier = (olds.get(PENDING) or {}).items()
-    left = {name: each for name, each in earlier if each.get("podNamespace", space) == space}
+    left = {name: props for name, props in earlier if props.get("podNamespace", space) == space}
     before = {**left, **(olds.get(STANDS) or {})}
-    return {name: dict(each) for name, each in sorted(before.items()) if name not in news[STANDS]}
+    return {name: dict(props) for name, props in sorted(before.items()) if name not in news[STANDS]}
 
 
 def settings_of(props: Mapping[str, Any], name: str, entry: Mapping[str, Any]) -> Gone:
@@ -70,24 +70,24 @@ def plan(
     """The plan of all that leaves, and what of it is still there; said to the person, too."""
     reach = Settings.common(props, "")["reach"]
     with opened(reach, str(props.get("urn", "")), budget_s=PREVIEW_S) as session:
-        found = {name: _looked(session, props, name, entry) for name, entry in leaving.items()}
-        there = {name: each for name, each in found.items() if each is not None}
-        for each in there.values():
-            session.report(f"{each.name} leaves the program: {each.text}", severity="warning", keep=True)
-    over = tuple(f"{each.name} leaves the program: {text}" for each in there.values() for text in each.over)
-    found_plan = Plan(removals=tuple(each.plan for each in there.values())) if there else None
+        removals = {name: _looked(session, props, name, entry) for name, entry in leaving.items()}
+        there = {name: removal for name, removal in removals.items() if removal is not None}
+        for removal in there.values():
+            session.report(f"{removal.name} leaves the program: {removal.text}", severity="warning", keep=True)
+    over = tuple(f"{removal.name} leaves the program: {text}" for removal in there.values() for text in removal.over)
+    found_plan = Plan(removals=tuple(removal.plan for removal in there.values())) if there else None
     return Seen(found_plan, over), {name: entry for name, entry in leaving.items() if name in there}
 
 
 def judge(session: Session, props: Mapping[str, Any]) -> None:
     """Raise DrainBlocked where a removal exceeds a limit, or where a limit is set and the answer is missing."""
     for name, entry in (props.get(PENDING) or {}).items():
-        found = _looked(session, props, name, entry)
-        if found is None:
+        removal = _looked(session, props, name, entry)
+        if removal is None:
             continue
-        unknown = not found.plan.known and settings_of(props, name, entry).policy.limits != Limits()
-        if unknown or found.over:
-            why = "; ".join(found.over) or f"{found.text}; and drain.limits can't be judged"
+        unknown = not removal.plan.known and settings_of(props, name, entry).policy.limits != Limits()
+        if unknown or removal.over:
+            why = "; ".join(removal.over) or f"{removal.text}; and drain.limits can't be judged"
             raise DrainBlocked(f"{name} leaves the program, and nothing of it was drained or removed: {why}")
 
 
@@ -106,12 +106,12 @@ def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
     state = seen.nodeset
     if state is None:
         return None
-    found = plan_teardown(seen, state, settings.owner)
+    drain_plan = plan_teardown(seen, state, settings.owner)
     what = f"{counted(len(seen.pods), 'node')} will be drained and removed"
-    if not found.known:
-        return Removal(name, found.written, f"{what}; whose jobs are waited for is not known: {seen.problem}")
-    over = over_limits(settings.policy.limits, seen.now, found.jobs, len(found.selected), daemons.asked(seen))
-    return Removal(name, found.written, f"{what}; {_waits(found.jobs)}", over)
+    if not drain_plan.known:
+        return Removal(name, drain_plan.written, f"{what}; whose jobs are waited for is not known: {seen.problem}")
+    over = over_limits(settings.policy.limits, seen.now, drain_plan.jobs, len(drain_plan.selected), daemons.asked(seen))
+    return Removal(name, drain_plan.written, f"{what}; {_waits(drain_plan.jobs)}", over)
 
 
 def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
@@ -119,10 +119,10 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
     seen, name = sessions.look(session, settings), settings.owner.nodeset
     if settings.kind and seen.meta is None:
         return None
-    jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
+    jobs = () if settings.interrupts else tuple(loss.job for loss in seen.lost)
     plain = waited_for(DrainPlan(name, 0, 0, 0).written, jobs)
     over = () if settings.interrupts else over_limits(settings.policy.limits, seen.now, jobs)
-    ends = f"this ends {jobs_in_words([each.job for each in seen.lost])} (interruptSessions: true)"
+    ends = f"this ends {jobs_in_words([loss.job for loss in seen.lost])} (interruptSessions: true)"
     text = ends if settings.interrupts and seen.lost else _waits(jobs)
     return Removal(name, plain, f"{settings.what} will be removed; {text}", over)
 

@@ -23,7 +23,9 @@ def actor(env: Mapping[str, str], *, host: str = "") -> str:
 
     At the most :data:`LONGEST` characters, all of them printable ASCII without quotes, commas or backslashes.
     """
-    return next((found for each in (_given, _github, _gitlab, _ci, _login) if (found := each(env, host))), UNKNOWN)
+    return next(
+        (requester for source in (_given, _github, _gitlab, _ci, _login) if (requester := source(env, host))), UNKNOWN
+    )
 
 
 def _given(env: Mapping[str, str], _host: str) -> str:

@@ -36,7 +36,7 @@ def _lost(way: Reach, hide: str, cluster: str, what: Callable[[Connection], Chan
     try:
         with connected(way, budget_s=PREVIEW_S) as session:
             change = what(session)
-            found = losers(change, jobs_view(session, cluster, hide)) if change else ()
+            lost_jobs = losers(change, jobs_view(session, cluster, hide)) if change else ()
     except SlinkyError as error:
         return f"{unknown}: {error}"
-    return known.format(jobs_in_words(found)) if found else ""
+    return known.format(jobs_in_words(lost_jobs)) if lost_jobs else ""

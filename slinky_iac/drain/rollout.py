@@ -66,12 +66,14 @@ def members(
     seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[Pod], wanted: Selection | None = None
 ) -> Members:
     """``pods`` as candidates, by whose they are to replace. ``wanted``: the selection that is written before."""
-    found = assess(pods, cluster, seen.now, owner)
+    candidates = assess(pods, cluster, seen.now, owner)
     last = daemons.last_ones(seen, wanted)
     held = {
-        each.name: each if _held(each) else replace(each, trouble=LAST) for each in found if _held(each) or each.name in last
+        candidate.name: candidate if _held(candidate) else replace(candidate, trouble=LAST)
+        for candidate in candidates
+        if _held(candidate) or candidate.name in last
     }
-    return Members(tuple(each for each in found if each.name not in held), tuple(held.values()))
+    return Members(tuple(candidate for candidate in candidates if candidate.name not in held), tuple(held.values()))
 
 
 def roll_step(seen: Observation, goal: Goal) -> Step:
@@ -106,12 +108,12 @@ def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
     return Stop(foreign[0], "blocked") if foreign else None
 
 
-def _held(each: Candidate) -> bool:
+def _held(candidate: Candidate) -> bool:
     """Whether somebody else holds the node, so that it isn't ours to replace."""
-    record = each.record
-    if each.kind in {Kind.LEAVING, Kind.OURS} or record is None:
+    record = candidate.record
+    if candidate.kind in {Kind.LEAVING, Kind.OURS} or record is None:
         return False
-    if each.kind is Kind.BLOCKED:
+    if candidate.kind is Kind.BLOCKED:
         return True
     if not record.drained_or_draining:
         return False
@@ -120,17 +122,17 @@ def _held(each: Candidate) -> bool:
     return not (record.held_by_operator and CONDEMNED in record.reason)
 
 
-def in_words(each: Candidate) -> str:
+def in_words(candidate: Candidate) -> str:
     """Why a pod of an earlier template stays."""
-    record = each.record
-    who = each.trouble or (f"drained: {record.reason!r}" if record is not None else "")
-    return f"{each.name} stays of an earlier template: {each.node} is {who}"
+    record = candidate.record
+    who = candidate.trouble or (f"drained: {record.reason!r}" if record is not None else "")
+    return f"{candidate.name} stays of an earlier template: {candidate.node} is {who}"
 
 
 def _end(old: Members) -> Step:
-    blocked = [each for each in old.held if each.kind is Kind.BLOCKED]
+    blocked = [candidate for candidate in old.held if candidate.kind is Kind.BLOCKED]
     if blocked:
-        told = "; ".join(in_words(each) for each in blocked)
+        told = "; ".join(in_words(candidate) for candidate in blocked)
         return Stop(f"{told}. Drain it yourself or return it to service, then run `pulumi up` again", "blocked")
     return Done()
 
@@ -146,7 +148,7 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, old: Members) 
         count = len(old.ours) + len(old.held)
         why = f"pods of the newest template are not in service after {goal.policy.register_deadline_s} s: {told}"
         return stopped(goal, f"{why}. {count} of the earlier one were not replaced")
-    begun = tuple(each for each in old.ours if each.kind in {Kind.LEAVING, Kind.OURS})
+    begun = tuple(candidate for candidate in old.ours if candidate.kind in {Kind.LEAVING, Kind.OURS})
     batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, number))
     if not batch:
         told = "; ".join(fault for _, fault in away[:3]) or "the operator makes new pods"
@@ -154,12 +156,12 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, old: Members) 
     over = [] if begun else over_limits(goal.policy.limits, seen.now, _jobs(old), len(batch), number)
     if over:
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
-    used = names_in_use(seen, goal.owner, number, {each.name for each in batch})
+    used = names_in_use(seen, goal.owner, number, {candidate.name for candidate in batch})
     if used:
         return steps.wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
     retained = (pod for pod in stage.retained if tag_of(pod, goal.owner) is None)
-    staying = [each for each in stage.to_mark if each.kind is not Kind.LEAVING]
+    staying = [candidate for candidate in stage.to_mark if candidate.kind is not Kind.LEAVING]
     return steps.marked_by_us(stage, retained, staying) or steps.drained_by_us(stage) or _delete(stage)
 
 
@@ -175,7 +177,7 @@ def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
 
 def _jobs(old: Members) -> Iterable[Job]:
     """Jobs by which limits are judged: those of all batches, where the share is one batch's."""
-    return (job for each in old.ours for job in each.jobs)
+    return (job for candidate in old.ours for job in candidate.jobs)
 
 
 def _away(seen: Observation, goal: Goal, leaving: Collection[str]) -> list[tuple[Pod, str]]:
@@ -191,11 +193,13 @@ def _delete(stage: ScaleInState) -> Step:
     why = none_listed(seen, goal, stage.cluster)
     if why:
         return steps.wait(seen, goal, why)
-    unseen = {each.name for each in stage.unseen}
-    staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
-    free = [each.name for each in staying if isinstance(stage.verdicts[each.name], Free)]
+    unseen = {candidate.name for candidate in stage.unseen}
+    staying = [candidate for candidate in stage.selected if candidate.kind is not Kind.LEAVING]
+    free = [candidate.name for candidate in staying if isinstance(stage.verdicts[candidate.name], Free)]
     ready = {*free} - unseen
-    going = [Replaced(each.name, _record_to_delete(seen, each)) for each in staying if each.name in ready]
+    going = [
+        Replaced(candidate.name, _record_to_delete(seen, candidate)) for candidate in staying if candidate.name in ready
+    ]
     if going:
         return DeletePods(tuple(going[:AT_ONCE]))
     if free:
@@ -203,18 +207,18 @@ def _delete(stage: ScaleInState) -> Step:
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)
     if stage.unfree:
-        left = len(seen.outdated - {each.name for each in stage.selected})
+        left = len(seen.outdated - {candidate.name for candidate in stage.selected})
         more = f", {left} more after them" if left else ""
         wait = Wait(stage.waiting(f"their pods are replaced{more}", "nodes of this batch"), stage.progress())
         return holds.noted(stage) or wait
-    return Wait(f"pods are ending: {', '.join(each.name for each in stage.selected)}")
+    return Wait(f"pods are ending: {', '.join(candidate.name for candidate in stage.selected)}")
 
 
-def _record_to_delete(seen: Observation, each: Candidate) -> str:
+def _record_to_delete(seen: Observation, candidate: Candidate) -> str:
     """Slurm's record that would outlive the pod, and with it the features and CPUs of the earlier template."""
-    state = frozenset[str]() if each.record is None else each.record.state
+    state = frozenset[str]() if candidate.record is None else candidate.record.state
     going = seen.version.leaves_records and "DYNAMIC_NORM" in state and not state & RESERVED
-    return each.node if going else ""
+    return candidate.node if going else ""
 
 
 def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]) -> Seen | None:
@@ -239,16 +243,16 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     if seen.cluster is None:
         unasked = f"Slurm could not be asked whose jobs are waited for: {seen.problem}"
         return Seen(_with_rolls(replace(plan, warnings=(unasked,), known=False), [pod.name for pod in old], seen, most))
-    found = members(seen, settings.owner, seen.cluster, old, settings.selection)
-    if not found.ours:
+    roll_members = members(seen, settings.owner, seen.cluster, old, settings.selection)
+    if not roll_members.ours:
         return None
-    names = [each.name for each in found.ours]
-    held = [in_words(each) for each in found.held]
-    warnings = (*held, *_keeps_records(found), *_new_operator(settings, olds))
-    batch = choose(found.ours, max(len(found.ours) - most, 0))
-    over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), number)
+    names = [candidate.name for candidate in roll_members.ours]
+    held = [in_words(candidate) for candidate in roll_members.held]
+    warnings = (*held, *_keeps_records(roll_members), *_new_operator(settings, olds))
+    batch = choose(roll_members.ours, max(len(roll_members.ours) - most, 0))
+    over = over_limits(settings.policy.limits, seen.now, _jobs(roll_members), len(batch), number)
     blocks = (*frozen(state), *foreign_gates(seen.pods, settings.owner))
-    plan = replace(plan, selected=found.ours, blocks=blocks, over=over, warnings=warnings)
+    plan = replace(plan, selected=roll_members.ours, blocks=blocks, over=over, warnings=warnings)
     live = [name for name in names if name in seen.outdated and not is_new]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
     return Seen(_with_rolls(plan, names, seen, most, held), over, due)
@@ -264,12 +268,12 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
     after = f"{settings.version}"
     newer = bool(before) and before != after
     changes = _template_changes(settings, state) or (begins and bool(seen.outdated))
-    found: list[str] = []
+    reasons: list[str] = []
     if newer and (settings.rolls or changes or begins):
         does = "changes the pods" if changes else "writes it"
         does = "writes OnDelete and replaces pods drained" if settings.rolls else does
         has = "gets" if begins else "has"
-        found.append(
+        reasons.append(
             f"slurm-operator goes from {before} to {after} while {state.name} {has} the update strategy RollingUpdate. The"
             " new operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing"
             f" was changed. Set operator.version back to {before} and run `pulumi up`, which {does}; then set {after} and"
@@ -278,11 +282,11 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
     jobs = () if seen.cluster is None else (job for pod in seen.pods for job in seen.cluster.jobs(pod.slurm_node))
     still = distinct(job for job in jobs if job.job_state & STANDS_STILL)
     if changes and settings.updates == OPERATORS and still:
-        found.append(
+        reasons.append(
             f"slurm-operator would replace the pods of {state.name} and end these jobs, which it doesn't count:"
             f" {jobs_in_words(still)}. Resume them and wait for their end, or set updateStrategy.type to Gated"
         )
-    return tuple(found)
+    return tuple(reasons)
 
 
 def _template_changes(settings: GateSettings, state: NodeSet) -> bool:
@@ -301,9 +305,13 @@ def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:
     return [f"slurm-operator {settings.version} may count pods of {before} as of an earlier template: then all are replaced"]
 
 
-def _keeps_records(found: Members) -> list[str]:
+def _keeps_records(roll_members: Members) -> list[str]:
     """slurmctld takes features, GRES, CPUs and memory only from a registration that makes the record."""
-    kept = [each.node for each in found.ours if each.record is not None and each.record.state & RESERVED]
+    kept = [
+        candidate.node
+        for candidate in roll_members.ours
+        if candidate.record is not None and candidate.record.state & RESERVED
+    ]
     if not kept:
         return []
     return [
@@ -315,7 +323,7 @@ def _keeps_records(found: Members) -> list[str]:
 
 def _with_rolls(plan: DrainPlan, names: Iterable[str], seen: Observation, most: int, held: Iterable[str] = ()) -> Plan:
     """The plan with pods that are replaced, and those that stay."""
-    pods, of, busy = sorted(names), len(seen.pods), sum(1 for each in plan.selected if each.jobs)
+    pods, of, busy = sorted(names), len(seen.pods), sum(1 for candidate in plan.selected if candidate.jobs)
     until = "of no known end" if plan.free_at is None else f"until {when(plan.free_at)}"
     jobs = f"; {busy} busy, {until}" if busy else ""
     text = f"rolls {len(pods)} of {of} pods, {most} at once: {some(pods)}{jobs}"

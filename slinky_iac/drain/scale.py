@@ -120,7 +120,7 @@ class ScaleTask(NodeSetTask):
             case protocol.SetReplicas(pods=going) | SetSelection(pods=going) | protocol.DeleteNodeSet(pods=going):
                 ending = set(going)
             case protocol.DeletePods(pods):
-                ending = {each.pod for each in pods}
+                ending = {replacement.pod for replacement in pods}
             case _:
                 return step
         known = {} if seen.cluster is None else seen.cluster.nodes
@@ -194,7 +194,7 @@ class MembersTask(NodeSetTask):
 
     def did(self, step: Step) -> None:
         if isinstance(step, protocol.Release):
-            self._uncordoned |= {each.pod for each in step.pods}
+            self._uncordoned |= {mark.pod for mark in step.pods}
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """What the last look met is what is missing."""
@@ -309,8 +309,8 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
     seen = drive(RollTask(session, settings, goal, met or Met(settings.owner)))
     if seen.cluster is not None:
         left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held
-        for each in left:
-            session.report(in_words(each), severity="warning", keep=True)
+        for candidate in left:
+            session.report(in_words(candidate), severity="warning", keep=True)
 
 
 def tear_down(session: Session, settings: GateSettings) -> Met | None:
@@ -340,10 +340,10 @@ def forget_removed(session: Session, settings: GateSettings, seen: Observation |
     """
     try:
         cluster, pods = (cluster_view(session.slurm, allow_none=True), ()) if seen is None else (seen.cluster, seen.pods)
-        found = records_without_pods(cluster, settings.owner, pods)
-        if found:  # a job that waits may name one
-            found = records_without_pods(cluster_view(session.slurm, allow_none=True, waits=True), settings.owner, pods)
-        for name, _ in zip(found, several(session.slurm.delete_node, found), strict=True):
+        records = records_without_pods(cluster, settings.owner, pods)
+        if records:  # a job that waits may name one
+            records = records_without_pods(cluster_view(session.slurm, allow_none=True, waits=True), settings.owner, pods)
+        for name, _ in zip(records, several(session.slurm.delete_node, records), strict=True):
             session.report(f"deleted Slurm's record of {name}, which has no pod any more")
     except (SlurmrestError, KubeUnreachable) as error:
         session.report(

@@ -46,47 +46,47 @@ class ScaleInState:
     def begun(self) -> bool:
         """Whether a drain or a mark of ours is on a selected node."""
         owner = self.goal.owner
-        return any(each.kind is Kind.OURS or tag_of(each.pod, owner) is not None for each in self.selected)
+        return any(candidate.kind is Kind.OURS or tag_of(candidate.pod, owner) is not None for candidate in self.selected)
 
     @property
     def unfree(self) -> tuple[Candidate, ...]:
         """Chosen pods whose nodes aren't free yet."""
-        return tuple(each for each in self.selected if not isinstance(self.verdicts[each.name], Free))
+        return tuple(candidate for candidate in self.selected if not isinstance(self.verdicts[candidate.name], Free))
 
     @property
     def held_jobs(self) -> tuple[Job, ...]:
         """Jobs on selected nodes that are drained already, and can be read: the only ones a policy may touch."""
-        return tuple(job for each in self.unfree if each.drained for job in each.jobs if not job.trouble)
+        return tuple(job for candidate in self.unfree if candidate.drained for job in candidate.jobs if not job.trouble)
 
     @property
     def to_drain(self) -> tuple[Candidate, ...]:
         """Chosen pods whose nodes need our drain, as many as the policy allows at once."""
-        waiting = [each for each in self.selected if self._needs_drain(each)]
+        waiting = [candidate for candidate in self.selected if self._needs_drain(candidate)]
         limit = self.goal.policy.max_at_once
         if limit is None:
             return tuple(waiting)
-        return tuple(waiting[: max(limit - sum(1 for each in self.unfree if each.kind is Kind.OURS), 0)])
+        return tuple(waiting[: max(limit - sum(1 for candidate in self.unfree if candidate.kind is Kind.OURS), 0)])
 
     @property
     def to_mark(self) -> tuple[Candidate, ...]:
         """Chosen pods that must carry our mark now: all but those whose turn to be drained hasn't come."""
-        now = {each.name for each in self.to_drain}
-        return tuple(each for each in self.selected if each.name in now or not self._needs_drain(each))
+        now = {candidate.name for candidate in self.to_drain}
+        return tuple(candidate for candidate in self.selected if candidate.name in now or not self._needs_drain(candidate))
 
     @property
     def of_earlier_runs(self) -> tuple[str, ...]:
         """Nodes under our drain whose reason does not carry this run's stamp."""
         return tuple(
-            each.node
-            for each in self.selected
-            if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
+            candidate.node
+            for candidate in self.selected
+            if candidate.kind is Kind.OURS and candidate.record is not None and self.goal.run not in candidate.record.reason
         )
 
-    def _needs_drain(self, each: Candidate) -> bool:
-        record = each.record
+    def _needs_drain(self, candidate: Candidate) -> bool:
+        record = candidate.record
         return (
             record is not None
-            and each.kind not in {Kind.LEAVING, Kind.BLOCKED}
+            and candidate.kind not in {Kind.LEAVING, Kind.BLOCKED}
             and "DRAIN" not in record.state
             and drainable(record, self.goal.owner)
         )
@@ -94,7 +94,7 @@ class ScaleInState:
     def waiting(self, then: str, of: str = "nodes") -> str:
         """How far the nodes are, which job ends last, and what comes next."""
         unfree = self.unfree
-        jobs = {job.job_id: job for each in unfree for job in each.jobs}
+        jobs = {job.job_id: job for candidate in unfree for job in candidate.jobs}
         return waiting_line(
             len(self.selected) - len(unfree),
             len(self.selected),
@@ -107,31 +107,39 @@ class ScaleInState:
 
     def progress(self) -> tuple[str, ...]:
         """A line for each node that is waited for."""
-        return tuple(f"{each.node}: {each.trouble or said(self.verdicts[each.name])}" for each in self.unfree)
+        return tuple(
+            f"{candidate.node}: {candidate.trouble or said(self.verdicts[candidate.name])}" for candidate in self.unfree
+        )
 
-    def operator_saw(self, each: Candidate) -> bool:
+    def operator_saw(self, candidate: Candidate) -> bool:
         """Whether the operator's view holds the drain that is there now, and not one that it made and lifted before.
 
         A drain of ours must be shown with the stamp of this run: conditions of a pod outlive the operator that wrote them.
         """
-        if "DRAIN" not in each.pod.slurm_states:
+        if "DRAIN" not in candidate.pod.slurm_states:
             return False
-        if each.kind is not Kind.OURS:
+        if candidate.kind is not Kind.OURS:
             return True
-        return self.goal.owner.owns(each.pod.slurm_reason) and self.goal.run in each.pod.slurm_reason
+        return self.goal.owner.owns(candidate.pod.slurm_reason) and self.goal.run in candidate.pod.slurm_reason
 
     @property
     def _registered(self) -> tuple[Candidate, ...]:
         """Chosen pods on which the operator shows what it sees."""
         return tuple(
-            each for each in self.selected if each.record is not None and each.pod.scheduled and not each.pod.terminating
+            candidate
+            for candidate in self.selected
+            if candidate.record is not None and candidate.pod.scheduled and not candidate.pod.terminating
         )
 
     @property
     def unseen(self) -> tuple[Candidate, ...]:
         """Chosen pods whose drain the operator has not seen; for releases that override reasons, also not seen idle."""
         busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
-        return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.slurm_states & busy)
+        return tuple(
+            candidate
+            for candidate in self._registered
+            if not self.operator_saw(candidate) or candidate.pod.slurm_states & busy
+        )
 
     def endangered(self) -> str:
         """A retained pod that the operator may take instead of a selected one, with its job; ``""`` where there is none.
@@ -156,7 +164,7 @@ class ScaleInState:
         """
         unseen = self.unseen
         if unseen:
-            names = ", ".join(each.name for each in unseen)
+            names = ", ".join(candidate.name for candidate in unseen)
             return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
         return "" if self._registered else without_client(self.retained, self.cluster)
 
@@ -191,19 +199,19 @@ def judge(seen: Observation, goal: Goal, cluster: ClusterView) -> ScaleInState:
     if goal.selects is None or goal.teardown:
         return staged(seen, goal, cluster, choose(candidates, 0 if goal.teardown else goal.target))
     leaving = going(seen, goal.selects.wanted)
-    return staged(seen, goal, cluster, choose([each for each in candidates if each.name in leaving], 0))
+    return staged(seen, goal, cluster, choose([candidate for candidate in candidates if candidate.name in leaving], 0))
 
 
 def staged(seen: Observation, goal: Goal, cluster: ClusterView, selected: tuple[Candidate, ...]) -> ScaleInState:
     """The look with these pods selected."""
-    names = {each.name for each in selected}
+    names = {candidate.name for candidate in selected}
     return ScaleInState(
         seen=seen,
         goal=goal,
         cluster=cluster,
         selected=selected,
         retained=tuple(pod for pod in seen.pods if pod.name not in names),
-        verdicts={each.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in selected},
+        verdicts={candidate.name: _verdict(candidate, cluster, seen.now, teardown=goal.teardown) for candidate in selected},
     )
 
 
@@ -243,26 +251,26 @@ def none_listed(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
     )
 
 
-def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool) -> Verdict:
+def _verdict(candidate: Candidate, cluster: ClusterView, now: int, *, teardown: bool) -> Verdict:
     """The rule of :mod:`slinky_iac.drain.free`, and what only the pod can tell."""
-    if each.kind is Kind.LEAVING:
+    if candidate.kind is Kind.LEAVING:
         return Free("its pod is being deleted already, and not by this program")
-    if each.kind is Kind.BLOCKED:
-        return Unknown(each.trouble)
-    pod = each.pod
-    if each.record is None and pod.slurm_node in cluster.nodes:
+    if candidate.kind is Kind.BLOCKED:
+        return Unknown(candidate.trouble)
+    pod = candidate.pod
+    if candidate.record is None and pod.slurm_node in cluster.nodes:
         return Free("its pod waits for a place, and the Slurm node of that name is another's")
-    if each.record is None and pod.healthy and now - (pod.ready_changed or 0) < REGISTER_GRACE_S:
+    if candidate.record is None and pod.healthy and now - (pod.ready_changed or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld at any moment")
     if (
         teardown
-        and each.record is None
+        and candidate.record is None
         and pod.status.phase == "Running"
         and not pod.ready
         and now - pod.created < REGISTER_GRACE_S
     ):
         return NotHeld("its pod has just started and may register with slurmctld at any moment")
-    elsewhere = seen_elsewhere(each)
+    elsewhere = seen_elsewhere(candidate)
     return Unknown(elsewhere) if elsewhere else verdict(pod.slurm_node, cluster, now, forgets=True)
 
 
@@ -281,12 +289,12 @@ def stopped(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
 def deadline_step(stage: ScaleInState) -> Step:
     """The policy's next act for jobs that still hold selected nodes."""
     goal, progress = stage.goal, stage.progress()
-    change = Change(records=frozenset(each.node for each in stage.selected))
+    change = Change(records=frozenset(candidate.node for candidate in stage.selected))
     step = last_resort(stage.held_jobs, stage.seen.now, goal, change, progress)
     if isinstance(step, Step):
         return step
     acts, soon = goal.policy.on_deadline in {"requeue", "cancel"}, stage.seen.now < goal.ends_at
-    if acts and not step and soon and all(each.drained and not each.jobs for each in stage.unfree):
+    if acts and not step and soon and all(candidate.drained and not candidate.jobs for candidate in stage.unfree):
         # slurmctld ends a job before it calls its node idle
         return Wait("the jobs are gone; their nodes will be free in a moment", progress)
     return late(goal, step or "these nodes are not free", progress)

@@ -71,8 +71,8 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
         over = over_limits(limits, seen.now, (), len(leaving), total)
     else:
         candidates = assess(seen.pods, seen.cluster, seen.now, settings.owner)
-        selected = choose([each for each in candidates if each.name in leaving], 0)
-        retained = tuple(each for each in candidates if each.name not in leaving)
+        selected = choose([candidate for candidate in candidates if candidate.name in leaving], 0)
+        retained = tuple(candidate for candidate in candidates if candidate.name not in leaving)
         plan = replace(plan, selected=selected)
         blocks += blocked_nodes(selected)
         warnings += [*warnings_about(selected, retained), *queue_warnings(seen.cluster, selected)]
@@ -86,7 +86,7 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
         policy = settings.policy
         most = policy.deadline_s if seen.neighbours else policy.register_deadline_s
         warnings.append(f"{used}. The update waits for it up to {most} s, and then ends with an error")
-    refused = [why] if (why := exchanged(seen, [each.node for each in plan.selected])) else []
+    refused = [why] if (why := exchanged(seen, [candidate.node for candidate in plan.selected])) else []
     plan = replace(plan, blocks=(*blocks, *refused), warnings=tuple(warnings), over=tuple(over))
     return Seen(plan.written, (*plan.over, *refused), f"which Kubernetes nodes fit {state.name} is not as asked for")
 

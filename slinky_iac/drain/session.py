@@ -165,14 +165,14 @@ class Session(Connection):
 
     def _replace(self, pods: tuple[Replaced, ...]) -> None:
         """Delete pods, each after its record; where Slurm keeps the record, since a job has come, the pod stays."""
-        records = {each.record for each in pods if each.record}
+        records = {worker.record for worker in pods if worker.record}
         kube, records = self.kube, records - self._named(records)
         slurm = self.slurm if records else None
 
-        def replaced(each: Replaced) -> None:
-            if slurm is not None and each.record in records:
-                slurm.delete_node(each.record)
-            self._on_pod(each.pod, kube.delete_worker, same_pod)
+        def replaced(worker: Replaced) -> None:
+            if slurm is not None and worker.record in records:
+                slurm.delete_node(worker.record)
+            self._on_pod(worker.pod, kube.delete_worker, same_pod)
 
         list(several(replaced, pods))
 
@@ -234,8 +234,8 @@ class Session(Connection):
         elif isinstance(step, SetSelection):
             if named := self._named(step.records):
                 raise DrainBlocked(record_stays(named))
-            for each in step.records:
-                self.slurm.delete_node(each)
+            for record in step.records:
+                self.slurm.delete_node(record)
             self.kube.set_selection(namespace, state, step.selection)
         else:
             if step.replicas < state.spec.replicas:
@@ -268,10 +268,10 @@ class Session(Connection):
                 with suppress(KubeNotFound):
                     write(namespace, pod)
             except KubeConflict:
-                found = self.kube.pod(namespace, name)
-                if not left or found is None or not same(pod, found):
+                live_pod = self.kube.pod(namespace, name)
+                if not left or live_pod is None or not same(pod, live_pod):
                     raise
-                pod = found
+                pod = live_pod
             else:
                 return
 
@@ -325,18 +325,18 @@ def _touched(words: Iterable[JobActionResult], what: str, tell: Callable[[str], 
 
 def _told(result: BulkResult, what: str, tell: Callable[[str], None]) -> None:
     """Say which nodes Slurm doesn't return to service; the run continues with the others."""
-    for each in result.results:
-        if each.outcome is Outcome.REFUSED:
-            tell(f"Slurm refuses to {what} {each.name}: {each.why}")
+    for node in result.results:
+        if node.outcome is Outcome.REFUSED:
+            tell(f"Slurm refuses to {what} {node.name}: {node.why}")
 
 
 def _accepted(result: BulkResult, what: str) -> None:
     """Raise where Slurm refused a node. Unknown outcomes, foreign drains and absent nodes are the next look's matter."""
-    refused = [each for each in result.results if each.outcome is Outcome.REFUSED]
+    refused = [node for node in result.results if node.outcome is Outcome.REFUSED]
     if not refused:
         return
     numbers = [error.error_number for error in result.errors if isinstance(error, SlurmrestRefused)]
-    nodes = ", ".join(each.name for each in refused[:8])
+    nodes = ", ".join(node.name for node in refused[:8])
     raise SlurmrestRefused(
         f"Slurm refuses to {what} {nodes}: {refused[0].why}. Nothing was killed; `slinky drain status` shows"
         " what is drained",

@@ -42,7 +42,7 @@ class SessionSettings(SessionHosts, Settings):
 @pulumi_state.as_written()
 def in_state(state: State) -> tuple[SessionSettings, ...]:
     """Settings of all such gates of a stack."""
-    return tuple(SessionSettings.from_props(each.made) for each in state.all(pulumi_state.dynamic("SessionsGate")))
+    return tuple(SessionSettings.from_props(resource.made) for resource in state.all(pulumi_state.dynamic("SessionsGate")))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class SessionTask(Task[SessionLook]):
         return seen
 
     def decide(self, seen: SessionLook) -> Step:
-        self.met.wait_for((each.job for each in seen.lost), self.session.now())
+        self.met.wait_for((loss.job for loss in seen.lost), self.session.now())
         return next_step(seen, self.patience, self.settings)
 
     def act(self, step: Step) -> None:

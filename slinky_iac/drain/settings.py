@@ -330,15 +330,15 @@ OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")
 @pulumi_state.as_written()
 def gates(state: pulumi_state.State) -> dict[str, GateSettings]:
     """Settings of all NodeSets' gates, by NodeSet."""
-    found = (GateSettings.from_props(each.made) for each in state.all(names.NODESET_SCALE))
-    return {settings.owner.nodeset: settings for settings in found}
+    gate_settings = (GateSettings.from_props(resource.made) for resource in state.all(names.NODESET_SCALE))
+    return {settings.owner.nodeset: settings for settings in gate_settings}
 
 
 @pulumi_state.as_written()
 def outside_hosts(state: pulumi_state.State) -> OutsideSettings | None:
     """Settings of the gate of the bare-metal hosts, where the stack has one."""
-    found = [OutsideSettings.from_props(each.made) for each in state.all(OUTSIDE_HOSTS)]
-    return found[0] if found else None
+    gate_settings = [OutsideSettings.from_props(resource.made) for resource in state.all(OUTSIDE_HOSTS)]
+    return gate_settings[0] if gate_settings else None
 
 
 def _count_or_share(value: object) -> int | str:
@@ -379,14 +379,14 @@ def reach_from(props: Mapping[str, Any]) -> Reach:
 
     :raises ValueError: it names a way to sign that this program doesn't know.
     """
-    found = {field.name: props.get(REACH[field.name]) or None for field in fields(Reach)}
-    algorithm = found.pop("algorithm") or JWT.algorithm
+    arguments = {field.name: props.get(REACH[field.name]) or None for field in fields(Reach)}
+    algorithm = arguments.pop("algorithm") or JWT.algorithm
     if algorithm not in SIGNING:
         known = " and ".join(SIGNING)
         raise ValueError(f"the gate's state signs tokens by {algorithm!r}, and this program knows {known}; {_OTHER_RELEASE}")
-    user = found.pop("user") or SLURM_USER
-    found["plain_http"] = found["plain_http"] == "true"
-    return Reach(**found, algorithm=algorithm, user=user)  # type: ignore[arg-type]
+    user = arguments.pop("user") or SLURM_USER
+    arguments["plain_http"] = arguments["plain_http"] == "true"
+    return Reach(**arguments, algorithm=algorithm, user=user)  # type: ignore[arg-type]
 
 
 def reach_props(reach: Reach) -> dict[str, str]:

@@ -188,7 +188,7 @@ def _select_step(seen: Observation, goal: Goal, cluster: ClusterView, state: Nod
     if not stage.selected:
         step = _release_step(seen, goal, ())
         return _written(seen, goal, cluster, wish, ()) if isinstance(step, Done) else step
-    if not stage.begun and (why := exchanged(seen, [each.node for each in stage.selected])):
+    if not stage.begun and (why := exchanged(seen, [candidate.node for candidate in stage.selected])):
         return Stop(f"{why}. Nothing was drained", "blocked")
     return _over_limits(stage, len(seen.pods)) or _prepare(stage) or _wait_for_jobs(stage) or _select(stage, wish)
 
@@ -197,7 +197,7 @@ def _select(stage: ScaleInState, wish: Selects) -> Step:
     """The write of the selection, if the operator sees what we see of the nodes that go."""
     if unaware := stage.operator_unaware():
         return until_seen(stage, unaware)
-    selected = tuple(each.name for each in stage.selected)
+    selected = tuple(candidate.name for candidate in stage.selected)
     return _given_away(stage, selected) or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
 
 
@@ -214,9 +214,9 @@ def _over_limits(stage: ScaleInState, current: int) -> Step | None:
     goal = stage.goal
     if stage.begun:
         return None
-    jobs = (job for each in stage.selected for job in each.jobs)
-    found = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), current)
-    return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
+    jobs = (job for candidate in stage.selected for job in candidate.jobs)
+    excesses = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), current)
+    return Stop(f"nothing was drained: {'; '.join(excesses)}", "blocked") if excesses else None
 
 
 def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step | None:
@@ -260,15 +260,14 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
         return Done()
     if state.deleting:
         return wait(seen, goal, f"{state.name} is being deleted")
-    blocks = tuple(foreign_gates(seen.pods, goal.owner))
-    if blocks:
+    if blocks := tuple(foreign_gates(seen.pods, goal.owner)):
         return Stop(blocks[0], "blocked")
     if why := another_slurm(goal, cluster):
         return wait(seen, goal, why)
     if (step := until_gone(seen, goal, state)) is not None:
         return step
     stage = judge(seen, goal, cluster)
-    pods = tuple(each.name for each in stage.selected)
+    pods = tuple(candidate.name for candidate in stage.selected)
     return _prepare(stage) or _wait_for_jobs(stage) or holds.handed_over(stage, pods) or protocol.DeleteNodeSet(pods)
 
 
@@ -287,7 +286,7 @@ def _first(seen: Observation, goal: Goal, steps: Sequence[Step]) -> Step | None:
 def _prepare(stage: ScaleInState) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
-    held = {each.name for each in stage.selected} | (seen.outdated if goal.rolls else frozenset())
+    held = {candidate.name for candidate in stage.selected} | (seen.outdated if goal.rolls else frozenset())
     surplus = _first(seen, goal, members.release_steps(seen, goal.owner, held))
     if surplus is not None:
         return surplus
@@ -300,7 +299,7 @@ def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterabl
     cost = tags.cost_below(retained)
     if cost is None:
         return Stop(tags.NO_COST_BELOW, "blocked")
-    drains = {each.name for each in stage.to_drain}
+    drains = {candidate.name for candidate in stage.to_drain}
     marks = (
         tags.mark(each.pod, stage.goal.owner, cost, drains=each.name in drains, drained=each.kind is Kind.OURS)
         for each in selected
@@ -313,7 +312,7 @@ def drained_by_us(stage: ScaleInState) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
-        return protocol.Drain(tuple(each.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
+        return protocol.Drain(tuple(candidate.node for candidate in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
         return protocol.SetReason(unstamped, goal.reason)
@@ -337,7 +336,9 @@ def _unforeseen(stage: ScaleInState) -> Step | None:
     """The end of a run without the policy's act where pods are selected whose Kubernetes nodes still fitted when it began: a
     kubelet that is lost for a minute has a taint, too. No plan named their jobs."""
     goal = stage.goal
-    since = [] if goal.selects is None else [each.name for each in stage.unfree if each.name not in goal.selects.leaving]
+    if goal.selects is None:
+        return None
+    since = [candidate.name for candidate in stage.unfree if candidate.name not in goal.selects.leaving]
     if not since:
         return None
     return late(goal, f"jobs are on {', '.join(since)}, of which the Kubernetes nodes no longer fit since", stage.progress())
@@ -349,7 +350,7 @@ def _hand_over(stage: ScaleInState) -> Step:
         return until_seen(stage, unaware)
     if endangered := stage.endangered():
         return wait(stage.seen, stage.goal, endangered)
-    selected = tuple(each.name for each in stage.selected)
+    selected = tuple(candidate.name for candidate in stage.selected)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
@@ -371,16 +372,16 @@ def _cordon(pods: tuple[str, ...]) -> Step | None:
 def _to_cordon(stage: ScaleInState) -> tuple[str, ...]:
     """Selected pods without the mark whose nodes are free, and whose drain the operator shows and takes for another's."""
     return tuple(
-        each.name
-        for each in stage.selected
-        if each.record is not None
-        and isinstance(stage.verdicts[each.name], Free)
-        and each.drained
-        and each.record.reason
-        and not each.record.held_by_operator
-        and stage.operator_saw(each)
-        and not each.pod.cordon
-        and not each.pod.terminating
+        candidate.name
+        for candidate in stage.selected
+        if candidate.record is not None
+        and isinstance(stage.verdicts[candidate.name], Free)
+        and candidate.drained
+        and candidate.record.reason
+        and not candidate.record.held_by_operator
+        and stage.operator_saw(candidate)
+        and not candidate.pod.cordon
+        and not candidate.pod.terminating
     )
 
 
@@ -388,9 +389,9 @@ def until_seen(stage: ScaleInState, why: str) -> Step:
     """The wait for the operator's look; one pod's tag is touched every few seconds, so that it looks at once."""
     owner, now = stage.goal.owner, stage.seen.now
     first = stage.unseen[:1] if now < stage.goal.ends_at else ()
-    if marks := tuple(mark for each in first if (mark := tags.triggered(each.pod, owner, now))):
+    if marks := tuple(mark for candidate in first if (mark := tags.triggered(candidate.pod, owner, now))):
         return protocol.TriggerSync(marks)
-    due = any(tags.just_triggered(each.pod, owner, now) for each in stage.unseen)
+    due = any(tags.just_triggered(candidate.pod, owner, now) for candidate in stage.unseen)
     return wait(stage.seen, stage.goal, why, soon=due)
 
 

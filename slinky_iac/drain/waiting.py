@@ -35,7 +35,7 @@ def until_none(
     why = "; ".join([*lines(lost), *more])
     if now < goal.deadline_at:
         return Wait(f"waiting for {why}; then {then}")
-    step = last_resort([each.job for each in lost], now, goal, change) if now < goal.ends_at else ""
+    step = last_resort([loss.job for loss in lost], now, goal, change) if now < goal.ends_at else ""
     if isinstance(step, Step):
         return step
     cannot, stays = late
@@ -49,27 +49,27 @@ def over_limits(limits: Limits, now: int, jobs: Iterable[Job], removed: int = 0,
 
     One that waits has no age; one that runs and whose start isn't known is older than any limit.
     """
-    found = []
+    excesses = []
     if limits.max_share is not None and of > 0 and removed / of > limits.max_share:
-        found.append(
+        excesses.append(
             f"{removed} of {of} pods would be removed, more than the share {limits.max_share:g} that drain.limits allows: go"
             " in smaller steps, or raise maxShare on purpose"
         )
     if limits.max_jobs is None and limits.max_job_age_s is None:
-        return tuple(found)
+        return tuple(excesses)
     every = distinct(jobs)
     if limits.max_jobs is not None and len(every) > limits.max_jobs:
-        found.append(
+        excesses.append(
             f"{jobs_in_words(every)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs"
         )
     oldest = now - (limits.max_job_age_s or 0)
     old = [job for job in every if not job.waits and (job.start_time.value is None or job.start_time.value < oldest)]
     if old and limits.max_job_age_s is not None:
-        found.append(
+        excesses.append(
             f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; wait for"
             " its end, or raise maxJobAge"
         )
-    return tuple(found)
+    return tuple(excesses)
 
 
 def last_resort(
@@ -124,14 +124,14 @@ def _warned(job: Job, goal: Patience) -> int | None:
 
 
 def _handles(jobs: Iterable[Job]) -> tuple[int | str, ...]:
-    return tuple(dict.fromkeys(each.handle for each in jobs))
+    return tuple(dict.fromkeys(job.handle for job in jobs))
 
 
 def lines(lost: Iterable[Loss]) -> tuple[str, ...]:
     """A sentence for each thing that jobs lose and the jobs; running and waiting apart."""
     by: dict[str, tuple[list[Job], list[Job]]] = {}
-    for each in lost:
-        by.setdefault(each.what, ([], []))[each.job.waits].append(each.job)
+    for loss in lost:
+        by.setdefault(loss.what, ([], []))[loss.job.waits].append(loss.job)
     return tuple(f"{what}: {_in_words(*groups)}" for what, groups in sorted(by.items()))
 
 

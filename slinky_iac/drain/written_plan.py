@@ -30,8 +30,8 @@ class Written(Struct, frozen=True, kw_only=True):
     @property
     def props(self) -> dict[str, Any]:
         """As JSON has it: lists, and no field that is absent."""
-        found: dict[str, Any] = json.loads(json.dumps(to_builtins(self)))
-        return found
+        document: dict[str, Any] = json.loads(json.dumps(to_builtins(self)))
+        return document
 
 
 class PlannedJob(Written, frozen=True):

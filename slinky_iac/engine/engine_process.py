@@ -64,8 +64,8 @@ class EngineProcess:
             return False
         table = tuple(_sockets())
         ours = _held_by(os.getpid())
-        served = {each.port for each in table if each.listens and each.inode in ours}
-        calling = {each.inode for each in table if each.port == int(port) and each.peer in served}
+        served = {tcp_socket.port for tcp_socket in table if tcp_socket.listens and tcp_socket.inode in ours}
+        calling = {tcp_socket.inode for tcp_socket in table if tcp_socket.port == int(port) and tcp_socket.peer in served}
         return self.lives() and bool(calling & _held_by(self.pid))
 
 
@@ -81,7 +81,7 @@ def found(address: str) -> EngineProcess | None:
     port = address.rpartition(":")[2]
     pid = os.getppid()
     try:
-        listening = {each.inode for each in _sockets() if each.listens and str(each.port) == port}
+        listening = {tcp_socket.inode for tcp_socket in _sockets() if tcp_socket.listens and str(tcp_socket.port) == port}
         while pid:
             parent, started, _ = _status(pid)
             if listening & _held_by(pid):

@@ -300,9 +300,9 @@ def _contexts() -> Iterator[object]:
 
 def _context_of(frame: types.FrameType | None) -> Any:  # noqa: ANN401
     while frame is not None:
-        found = frame.f_locals.get("context")
-        if hasattr(found, "set_trailing_metadata"):
-            return found
+        context = frame.f_locals.get("context")
+        if hasattr(context, "set_trailing_metadata"):
+            return context
         frame = frame.f_back
     return None
 

@@ -40,10 +40,15 @@ def is_ours(name: str) -> bool:
     if not module.startswith("slinky_iac."):
         return False
     try:
-        found = getattr(importlib.import_module(module), own, None)
+        member = getattr(importlib.import_module(module), own, None)
     except ImportError:
         return False
-    return isinstance(found, type) and issubclass(found, ResourceProvider) and found.__module__ == module and is_whole(found)
+    return (
+        isinstance(member, type)
+        and issubclass(member, ResourceProvider)
+        and member.__module__ == module
+        and is_whole(member)
+    )
 
 
 def is_whole(provider: type) -> bool:

@@ -78,9 +78,9 @@ class SlurmJobProvider(Gate):
 
         prepare()
         settings = _settings(props)
-        found = run.look_again(settings) if settings.run else None
+        job = run.look_again(settings) if settings.run else None
         own = own_inputs(props)
-        return ReadResult(id_, own if found is None else {**own, **_outcome(settings, settings.run, found)})
+        return ReadResult(id_, own if job is None else {**own, **_outcome(settings, settings.run, job)})
 
     def delete(self, _id: str, _props: Props) -> None:
         """Cancel what still runs, or wait for it; no program runs now, so all comes from the state."""
@@ -102,9 +102,9 @@ def _perform(settings: JobSettings, props: Props) -> Props:
 
     outs = {**own_inputs(props), "run": settings.next_run, "digest": settings.digest, "last": "open", "result": {}}
     try:
-        number, found = run.perform(settings)
-        outs |= _outcome(settings, number, found)
-        run.require_good(settings, found)
+        number, job = run.perform(settings)
+        outs |= _outcome(settings, number, job)
+        run.require_good(settings, job)
     except Exception:
         keep_made(_identity(settings), outs, props)
         raise

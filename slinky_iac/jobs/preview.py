@@ -44,8 +44,8 @@ def judged(
     wanted = settings.partition
     if not wanted:
         return
-    found = partitions.get(wanted)
-    if found is None:
+    partition = partitions.get(wanted)
+    if partition is None:
         if not settings.own_partition:
             some = ", ".join(sorted(partitions)[:8])
             yield (
@@ -54,7 +54,7 @@ def judged(
                 " submitted",
             )
         return
-    most, limit = found.most_minutes, settings.time_limit_s
+    most, limit = partition.most_minutes, settings.time_limit_s
     if most is not None and limit is not None and limit > most * 60:
         yield (
             f"jobs.{settings.job}.timeLimit",

@@ -92,10 +92,10 @@ class RunTask(Task[JobsSeen]):
 
     def glance(self) -> tuple[JobsSeen, bool]:
         """The record of the job that is waited for."""
-        found = None if self._waits_for is None else self.session.slurm.submitted_job(self._waits_for)
-        if found is None:
+        job = None if self._waits_for is None else self.session.slurm.submitted_job(self._waits_for)
+        if job is None:
             return self.look(), True
-        return JobsSeen((found,), self.session.now()), False
+        return JobsSeen((job,), self.session.now()), False
 
     def decide(self, seen: JobsSeen) -> Step:
         """The next step."""
@@ -172,11 +172,11 @@ def perform(settings: JobSettings) -> tuple[int, SubmittedJob]:
     prepare()
     with open_session(settings.reach, settings.urn) as session:
         task = RunTask(session, settings, starts=True)
-        found = chosen(drive(task), task.goal)
-        if found is None:
+        job = chosen(drive(task), task.goal)
+        if job is None:
             raise AssertionError("a run is done by a look that shows it")
-        session.report(in_words(found))
-        return task.run, found
+        session.report(in_words(job))
+        return task.run, job
 
 
 def end(settings: JobSettings) -> None:
@@ -209,7 +209,7 @@ def result(job: SubmittedJob) -> dict[str, Any]:
         "end": _time(job.end_time.value if ended else None),
         "output": job.stdout_expanded or job.standard_output,
     }
-    return {name: plain(each, LONGEST_PATH) if isinstance(each, str) else each for name, each in shown.items()}
+    return {name: plain(value, LONGEST_PATH) if isinstance(value, str) else value for name, value in shown.items()}
 
 
 def _time(seconds: int | None) -> str:

@@ -119,7 +119,7 @@ def digest(props: Mapping[str, Any]) -> str:
 
 def _body(props: Mapping[str, Any]) -> dict[str, Any]:
     environment = [f"{name}={value}" for name, value in sorted(dict(props["environment"]).items())]
-    if not any(each.startswith("PATH=") for each in environment):
+    if not any(variable.startswith("PATH=") for variable in environment):
         environment.append(PATH)
     limit = int(props.get("timeLimitS") or 0)
     body: dict[str, Any] = {

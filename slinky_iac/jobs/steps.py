@@ -121,8 +121,8 @@ def run_number(seen: JobsSeen, prefix: str, digest: str, next_run: int, *, first
 
 def strays(seen: JobsSeen, goal: RunGoal) -> tuple[int, ...]:
     """Jobs that no run ever marked, that never started, and whose id is not known from an answer of this very call."""
-    found = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started)
-    ids = {job.job_id for job in found if not _answered(job, goal)}
+    unmarked_jobs = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started)
+    ids = {job.job_id for job in unmarked_jobs if not _answered(job, goal)}
     return tuple(sorted(ids - seen.only_accounted))
 
 
@@ -183,7 +183,7 @@ def _others(seen: JobsSeen, goal: RunGoal, others: list[SubmittedJob]) -> Step:
         return CancelJobs(idle, "jobs of other runs, which never started")
     ids = tuple(sorted(job.job_id for job in others))
     gone = seen.only_accounted.intersection(ids)
-    to_cancel = tuple(each for each in ids if each not in gone)
+    to_cancel = tuple(job_id for job_id in ids if job_id not in gone)
     completing = all("COMPLETING" in job.job_state for job in others if job.job_id in to_cancel)
     if to_cancel and not goal.wait_for_others and not completing:
         return CancelJobs(to_cancel, "jobs of earlier runs")

@@ -27,18 +27,18 @@ class KeyMaterial:
 
     def secret(self, name: str) -> bytes | None:
         """What the configuration value ``name`` holds, a PEM for RSA; None where it isn't set."""
-        found = self.rsa.get(name)
-        return found.pem if found is not None else self.raw.get(name)
+        key = self.rsa.get(name)
+        return key.pem if key is not None else self.raw.get(name)
 
     def kid(self, name: str) -> str | None:
         """Name of an RSA key by its configuration value; None where it isn't set."""
-        found = self.rsa.get(name)
-        return None if found is None else found.kid
+        key = self.rsa.get(name)
+        return None if key is None else key.kid
 
     def fingerprint(self, name: str) -> str | None:
         """Fingerprint of raw bytes by their configuration value; None where it isn't set."""
-        found = self.raw.get(name)
-        return None if found is None else raw.fingerprint(found)
+        key = self.raw.get(name)
+        return None if key is None else raw.fingerprint(key)
 
     def bundle(self, key: Key) -> bytes | None:
         """The file in which daemons get all keys of this kind that are set; None where none is."""
@@ -49,8 +49,8 @@ class KeyMaterial:
     @property
     def bundles(self) -> dict[str, bytes]:
         """All such files that these keys make, by name."""
-        found = {key.bundle: self.bundle(key) for key in ROTATING if key.bundle}
-        return {name: document for name, document in found.items() if document is not None}
+        documents = {key.bundle: self.bundle(key) for key in ROTATING if key.bundle}
+        return {name: document for name, document in documents.items() if document is not None}
 
     @property
     def public(self) -> dict[str, bytes]:

@@ -34,25 +34,25 @@ def parsed(text: bytes) -> tuple[Jwk, ...]:
 def public_keys(document: object) -> tuple[Jwk, ...]:
     """The keys of a set that sign with RS256. Raises ValueError, which says what is wrong and quotes nothing."""
     entries = document.get("keys") if isinstance(document, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries) or len(entries) > MOST_KEYS:
+    if not isinstance(entries, list) or not all(isinstance(jwk, dict) for jwk in entries) or len(entries) > MOST_KEYS:
         raise ValueError(f"isn't a key set (JWKS): it must be a mapping with a list `keys` of at most {MOST_KEYS} mappings")
-    if any(not PRIVATE.isdisjoint(each) or each.get("kty") == "oct" for each in entries):
+    if any(not PRIVATE.isdisjoint(jwk) or jwk.get("kty") == "oct" for jwk in entries):
         raise ValueError(
             "holds a private or a symmetric key: anyone who reads it can act as any user. Treat it as leaked, replace it at"
             " the provider, and give the public set (jwks_uri of its discovery document)"
         )
-    found: dict[str, Jwk] = {}
-    for place, each in enumerate(entries):
-        algorithm = str(each.get("alg", "RS256")).upper()  # without regard to case, as _build_jwks_keys compares it
-        if each.get("kty") != "RSA" or each.get("use", "sig") != "sig" or algorithm != "RS256":
+    keys: dict[str, Jwk] = {}
+    for place, jwk in enumerate(entries):
+        algorithm = str(jwk.get("alg", "RS256")).upper()  # without regard to case, as _build_jwks_keys compares it
+        if jwk.get("kty") != "RSA" or jwk.get("use", "sig") != "sig" or algorithm != "RS256":
             continue
-        key = _rsa(place, each)
-        if key["kid"] in found:
+        key = _rsa(place, jwk)
+        if key["kid"] in keys:
             raise ValueError(f"has two keys with the kid of its key {place + 1}; slurmctld selects a key by its kid")
-        found[key["kid"]] = key
-    if not found:
+        keys[key["kid"]] = key
+    if not keys:
         raise ValueError("has no RSA key for RS256, the only kind that Slurm takes; let the provider sign with RS256")
-    return tuple(found.values())
+    return tuple(keys.values())
 
 
 def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:

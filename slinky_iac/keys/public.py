@@ -18,7 +18,7 @@ def kids(document: bytes) -> frozenset[str]:
     Raises ValueError where it is no such set.
     """
     try:
-        entries = [dict(each) for each in json.loads(document, object_pairs_hook=once)["keys"]]
+        entries = [dict(jwk) for jwk in json.loads(document, object_pairs_hook=once)["keys"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _no_set() from None
     return frozenset(thumbprint(entry) for entry in entries)
@@ -53,16 +53,16 @@ def difference(document: bytes, wanted: bytes) -> SetDifference | None:
     if document == wanted:
         return None
     try:
-        found, ours = kids(document), kids(wanted)
+        present, ours = kids(document), kids(wanted)
     except ValueError:
         return SetDifference(readable=False)
-    return SetDifference(tuple(sorted(found - ours)), tuple(sorted(ours - found)))
+    return SetDifference(tuple(sorted(present - ours)), tuple(sorted(ours - present)))
 
 
 def thumbprint(jwk: Mapping[str, Any]) -> str:
     """RFC 7638: a hash of what makes the key. Raises ValueError for anything but an RSA key with a ``kid``."""
     needed = {name: jwk.get(name) for name in ("e", "kty", "n")}
-    if not isinstance(jwk.get("kid"), str) or not all(isinstance(each, str) for each in needed.values()):
+    if not isinstance(jwk.get("kid"), str) or not all(isinstance(member, str) for member in needed.values()):
         raise _no_set()
     return base64url(hashlib.sha256(json.dumps(needed, sort_keys=True, separators=(",", ":")).encode()).digest())
 
@@ -74,10 +74,10 @@ def base64url(raw: bytes) -> str:
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object none of whose members stands twice: readers differ in which of the two they take."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise _no_set()
-    return found
+    return members
 
 
 def _no_set() -> ValueError:

@@ -126,18 +126,18 @@ def several_keys(default: bytes, *others: bytes) -> bytes:
     A host that has only slurm.key sends tokens without ``kid``, which are checked with the default key: so a key becomes
     the default only when every host has a slurm.jwks.
     """
-    found = [
+    keys = [
         {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}
         for raw in dict.fromkeys((default, *others))
     ]
-    found[0]["use"] = "default"
-    return document(found)
+    keys[0]["use"] = "default"
+    return document(keys)
 
 
 def keys_in(document: bytes) -> list[bytes]:
     """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes nothing."""
     try:
-        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
+        return [base64.b64decode(str(jwk["k"]), validate=True) for jwk in json.loads(document)["keys"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError("slurm.jwks: isn't a set of keys that this program made") from None
 

@@ -53,8 +53,8 @@ class KubeClient(KubeRequests):
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
         path, what = f"/apis/{API_VERSION}/controllers", "Controllers of all namespaces"
-        found = self.listed(path, Listed[resources.Controller], what)
-        return tuple((item.metadata.namespace, item.metadata.name) for item in found)
+        controllers = self.listed(path, Listed[resources.Controller], what)
+        return tuple((item.metadata.namespace, item.metadata.name) for item in controllers)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
@@ -65,8 +65,8 @@ class KubeClient(KubeRequests):
 
     def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
         """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
-        found = self._object("Deployment", resources.Deployment, namespace, name)
-        return tuple(each.image for each in found.spec.template.spec.containers)
+        deployment = self._object("Deployment", resources.Deployment, namespace, name)
+        return tuple(container.image for container in deployment.spec.template.spec.containers)
 
     def balancer_address(self, namespace: str, name: str) -> str | None:
         """The IP address that a load balancer gave a Service; None where it has none, or a name instead.
@@ -84,8 +84,8 @@ class KubeClient(KubeRequests):
 
     def services(self, namespace: str) -> dict[str, tuple[str, int | None]]:
         """Type and first node port of each Service of a namespace, by name."""
-        found = self.listed(place("Service", namespace), Listed[resources.Service], f"Services of {namespace}")
-        return {each.metadata.name: (each.spec.type, each.node_port) for each in found}
+        services = self.listed(place("Service", namespace), Listed[resources.Service], f"Services of {namespace}")
+        return {service.metadata.name: (service.spec.type, service.node_port) for service in services}
 
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
@@ -113,8 +113,8 @@ class KubeClient(KubeRequests):
 
     def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
         """Names of an application's pods that lack a label."""
-        found = self.pods_by(namespace, f"app.kubernetes.io/name={app},!{label}", f"{app} pods of {namespace}")
-        return tuple(sorted(each.metadata.name for each in found))
+        pods = self.pods_by(namespace, f"app.kubernetes.io/name={app},!{label}", f"{app} pods of {namespace}")
+        return tuple(sorted(pod.metadata.name for pod in pods))
 
     def annotate_pod(self, namespace: str, pod: Pod, annotations: Mapping[str, str | None]) -> None:
         """Set (or with None remove) annotations on exactly the pod that was looked at.
@@ -228,15 +228,15 @@ class KubeClient(KubeRequests):
 
     def serves(self, api: str, kinds: Collection[str]) -> bool:
         """Whether this API server has all these resources in a version of an API group, ``apps/v1``."""
-        found = self._get(f"/apis/{api}", resources.ApiResourceList, f"the API server's list of {api}")
-        return set(kinds) <= {each.name for each in found.resources}
+        resource_list = self._get(f"/apis/{api}", resources.ApiResourceList, f"the API server's list of {api}")
+        return set(kinds) <= {resource.name for resource in resource_list.resources}
 
     def config_map(self, namespace: str, name: str) -> resources.OwnConfigMap:
         """A ConfigMap of ours, as it is to be written. :raises KubeNotFound: no such ConfigMap."""
         return self._object("ConfigMap", resources.OwnConfigMap, namespace, name)
 
     def write_config_map(
-        self, namespace: str, name: str, found: resources.OwnConfigMap | None, data: Mapping[str, str | None]
+        self, namespace: str, name: str, config_map: resources.OwnConfigMap | None, data: Mapping[str, str | None]
     ) -> None:
         """Set entries of exactly the ConfigMap that was looked at, or with None remove them; make it where none was found.
         One that would have no entry left is deleted.
@@ -244,30 +244,34 @@ class KubeClient(KubeRequests):
         :raises KubeConflict: it was changed, replaced or made since: look again.
         """
         what, path = f"ConfigMap {namespace}/{name}", place("ConfigMap", namespace, name)
-        if found is None:
+        if config_map is None:
             body = resources.config_map(name, {key: text for key, text in data.items() if text is not None})
             # Made by an apply, for which RBAC knows the name. A manager of its own takes no entry from another maker.
             self.apply(path, body, f"{field_managers.OURS}-{secrets.token_hex(4)}", what)
-        elif any(text is not None for text in {**found.data, **data}.values()):
-            self.patch(path, found.metadata, {"data": dict(data)}, what)
+        elif any(text is not None for text in {**config_map.data, **data}.values()):
+            self.patch(path, config_map.metadata, {"data": dict(data)}, what)
         else:
-            self._answer("DELETE", path, what, json={"preconditions": exactly(found.metadata)})
+            self._answer("DELETE", path, what, json={"preconditions": exactly(config_map.metadata)})
 
 
 def merge_patch(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
     """The JSON merge patch (RFC 7396) that makes ``before`` to ``after``: what is to go is null."""
-    found: dict[str, object] = {key: None for key in before.keys() - after.keys()}
+    patch: dict[str, object] = {key: None for key in before.keys() - after.keys()}
     for key, value in after.items():
         old = before.get(key)
         if isinstance(value, Mapping) and isinstance(old, Mapping):
-            found[key] = merge_patch(old, value)
+            patch[key] = merge_patch(old, value)
         elif old != value or key not in before:
-            found[key] = value
-    return found
+            patch[key] = value
+    return patch
 
 
 def controlled(nodeset: NodeSet, pods: Iterable[Pod]) -> tuple[Pod, ...]:
     """The pods that the NodeSet controls, by ordinal; same labels alone don't make a pod its own."""
     uid = nodeset.metadata.uid
-    own = (pod for pod in pods if any(each.controller and each.uid == uid for each in pod.metadata.owner_references))
+    own = (
+        pod
+        for pod in pods
+        if any(reference.controller and reference.uid == uid for reference in pod.metadata.owner_references)
+    )
     return tuple(sorted(own, key=lambda pod: (pod.ordinal if pod.ordinal >= 0 else 1 << 31, pod.name)))

@@ -68,7 +68,7 @@ class Exec(BaseModel):
         return ExecPlugin(
             command=str(folder / self.command) if relative else self.command,
             args=tuple(self.args or ()),
-            env=tuple((each.name, each.value) for each in self.env or ()),
+            env=tuple((variable.name, variable.value) for variable in self.env or ()),
             api_version=self.api_version,
             interactive_always=self.interactive_mode == "Always",
             provide_cluster_info=self.provide_cluster_info,

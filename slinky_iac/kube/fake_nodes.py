@@ -54,7 +54,7 @@ class KubeNode(Wire, frozen=True):
     @property
     def ready(self) -> bool:
         """Its kubelet, or kwok, says so."""
-        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
+        return any(condition.type == "Ready" and condition.status == "True" for condition in self.status.conditions)
 
     @property
     def fake(self) -> bool:
@@ -64,7 +64,7 @@ class KubeNode(Wire, frozen=True):
     @property
     def takes_pods(self) -> bool:
         """A pod without tolerations can come to it and run."""
-        held = any(each.effect in ("NoSchedule", "NoExecute") for each in self.spec.taints)
+        held = any(taint.effect in ("NoSchedule", "NoExecute") for taint in self.spec.taints)
         return self.ready and not self.fake and not held and not self.spec.unschedulable
 
 
@@ -105,12 +105,12 @@ class FakeNodesClient(KubeClient):
         params = {"labelSelector": selector} if selector else None
         return self.listed(NODES, Listed[KubeNode], "the list of Kubernetes nodes", params)
 
-    def delete_node(self, found: KubeNode) -> None:
+    def delete_node(self, kube_node: KubeNode) -> None:
         """Delete exactly the node that was looked at; one that is gone already is as good."""
-        body = {"preconditions": {"uid": found.metadata.uid}}
+        body = {"preconditions": {"uid": kube_node.metadata.uid}}
         try:
-            path = f"{NODES}/{label_of(found.metadata.name)}"
-            self._answer("DELETE", path, f"Kubernetes node {found.metadata.name}", json=body)
+            path = f"{NODES}/{label_of(kube_node.metadata.name)}"
+            self._answer("DELETE", path, f"Kubernetes node {kube_node.metadata.name}", json=body)
         except KubeNotFound:
             return
 
@@ -145,11 +145,11 @@ def restore_readiness(kube: KubeClient, namespace: str, pod: Pod, now: int) -> N
 
 def served(metrics: bytes) -> Served | None:
     """The sum of ``apiserver_request_total`` over its labels; None where the text has none, or not when the server began."""
-    found = [float(number) for number in _SERVED.findall(metrics)]
+    counts = [float(number) for number in _SERVED.findall(metrics)]
     since = _SINCE.search(metrics)
-    if since is None or not found or not math.isfinite(sum(found)):
+    if since is None or not counts or not math.isfinite(sum(counts)):
         return None
-    return Served(int(sum(found)), float(since[1]))
+    return Served(int(sum(counts)), float(since[1]))
 
 
 def between(before: Served | None, after: Served | None) -> int | None:

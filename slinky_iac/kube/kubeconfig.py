@@ -283,8 +283,8 @@ def _pick(docs: list[_Doc], source: KubeSource) -> KubeAccess:
     context = entry.context
     _require_read(context, f"{where}: context {_named(name, repr)}")
     clusters = [(c, d) for d in docs for c in d.raw.clusters or ()]
-    found, cluster_doc = _find("cluster", context.cluster, clusters, where)
-    cluster = found.cluster
+    named_cluster, cluster_doc = _find("cluster", context.cluster, clusters, where)
+    cluster = named_cluster.cluster
     _require_read(cluster, f"{where}: cluster {_named(context.cluster, repr)}")
     if not cluster.server.startswith(("http://", "https://")):
         raise KubeUnreachable(f"{where}: cluster {_named(context.cluster, repr)} has no http(s) server")
@@ -353,11 +353,11 @@ def _impersonation(raw: _User, where: str) -> Iterator[tuple[str, str]]:
     """Headers as client-go's ``transport.ImpersonatingRoundTripper`` sends them."""
     if raw.acts_as is None and (raw.acts_as_uid or raw.acts_as_groups or raw.acts_as_extra):
         raise KubeUnreachable(f"{where} has as-uid, as-groups or as-user-extra without as: the API server refuses that")
-    found = [("Impersonate-User", raw.acts_as), ("Impersonate-Uid", raw.acts_as_uid)]
-    found += [("Impersonate-Group", group) for group in raw.acts_as_groups or ()]
+    headers = [("Impersonate-User", raw.acts_as), ("Impersonate-Uid", raw.acts_as_uid)]
+    headers += [("Impersonate-Group", group) for group in raw.acts_as_groups or ()]
     for key, values in (raw.acts_as_extra or {}).items():
-        found += [(f"Impersonate-Extra-{quote(key, safe='')}", value) for value in values]
-    for header, value in found:
+        headers += [(f"Impersonate-Extra-{quote(key, safe='')}", value) for value in values]
+    for header, value in headers:
         if value is not None and not (value.isascii() and value.isprintable()):
             raise KubeUnreachable(f"{where}: {header} holds characters that a request's header can't have")
         if value:

@@ -32,12 +32,12 @@ class Machine(Wire, frozen=True):
 
     def setters(self, part: str, key: str) -> tuple[str, ...]:
         """Field managers that own a label (``part``: labels) or an annotation."""
-        claims = ((each.manager, each.fields_v1.get("f:metadata")) for each in self.metadata.managed_fields)
+        claims = ((claim.manager, claim.fields_v1.get("f:metadata")) for claim in self.metadata.managed_fields)
         return tuple(manager for manager, fields in claims if f"f:{key}" in _fields(fields, part))
 
     def managed_by(self, manager: str) -> bool:
         """Whether a manager owns any label or annotation."""
-        claims = (each.fields_v1.get("f:metadata") for each in self.metadata.managed_fields if each.manager == manager)
+        claims = (claim.fields_v1.get("f:metadata") for claim in self.metadata.managed_fields if claim.manager == manager)
         return any(_fields(fields, part) for fields in claims for part in PARTS)
 
 
@@ -58,15 +58,15 @@ class _Configz(Wire, frozen=True):
 
 
 def _fields(claimed: object, part: str) -> dict[str, Any]:
-    found = claimed.get(f"f:{part}") if isinstance(claimed, dict) else None
-    return found if isinstance(found, dict) else {}
+    owned = claimed.get(f"f:{part}") if isinstance(claimed, dict) else None
+    return owned if isinstance(owned, dict) else {}
 
 
 def machines(kube: KubeClient) -> dict[str, Machine]:
     """All nodes, by name."""
     headers = {"accept": METADATA_OF_ALL}
-    found = kube.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers)
-    return {each.metadata.name: each for each in found}
+    listing = kube.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers)
+    return {machine.metadata.name: machine for machine in listing}
 
 
 def require_machine(kube: KubeClient, name: str) -> None:
@@ -95,7 +95,7 @@ def names_for_new_pods(kube: KubeClient, namespace: str, nodeset: NodeSet) -> fr
     raises."""
     wanted = (nodeset.spec.template.spec.node_selector or {}).items()
     taken = {pod.spec.node_name for pod in kube.worker_pods(namespace)}
-    return frozenset(name for name, each in machines(kube).items() if wanted <= each.metadata.labels.items()) - taken
+    return frozenset(name for name, machine in machines(kube).items() if wanted <= machine.metadata.labels.items()) - taken
 
 
 def names_of_others(kube: KubeClient, namespace: str, nodeset: NodeSet | None) -> dict[str, str]:

@@ -24,23 +24,23 @@ class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
 
     def setters(self, part: str, key: str = "") -> frozenset[str]:
         """Field managers that own a part of metadata, or a ``key`` in it."""
-        claims = ((each.manager, each.fields_v1.get("f:metadata")) for each in self.managed_fields)
+        claims = ((claim.manager, claim.fields_v1.get("f:metadata")) for claim in self.managed_fields)
         parts = ((manager, fields.get(f"f:{part}")) for manager, fields in claims if isinstance(fields, dict))
-        return frozenset(manager for manager, found in parts if isinstance(found, dict) and (not key or f"f:{key}" in found))
+        return frozenset(manager for manager, owned in parts if isinstance(owned, dict) and (not key or f"f:{key}" in owned))
 
     @property
     def of_spec(self) -> frozenset[str]:
         """Field managers that own something of the spec, but for what they set through another part (an autoscaler)."""
-        return frozenset(each.manager for each in self._of_spec)
+        return frozenset(claim.manager for claim in self._of_spec)
 
     @property
     def of_number(self) -> frozenset[str]:
         """Of these the ones that own nothing of the spec but ``replicas``."""
-        return self.of_spec - {each.manager for each in self._of_spec if each.fields_v1["f:spec"] != {"f:replicas": {}}}
+        return self.of_spec - {claim.manager for claim in self._of_spec if claim.fields_v1["f:spec"] != {"f:replicas": {}}}
 
     @property
     def _of_spec(self) -> tuple[ManagedFields, ...]:
-        return tuple(each for each in self.managed_fields if "f:spec" in each.fields_v1 and not each.subresource)
+        return tuple(claim for claim in self.managed_fields if "f:spec" in claim.fields_v1 and not claim.subresource)
 
 
 class Claimed(Wire, frozen=True):
@@ -86,16 +86,16 @@ def is_makers(kube: KubeClient, space: str, pod: str, annotation: str) -> bool:
     """Whether the client that made a pod has also set an annotation on it, and no other client has. slurm-operator makes the
     pods of NodeSets. False where the pod is gone, or field managers don't say it."""
     params, headers = {"fieldSelector": f"metadata.name={label_of(pod)}"}, {"accept": METADATA_OF_ALL}
-    found = kube.listed(place("Pod", space), PartlyListed[Claimed], f"Pod {space}/{pod}", params, headers)
-    metas = [each.metadata for each in found]
-    makers = [(each.setters("ownerReferences"), each.setters("annotations", annotation)) for each in metas]
+    claimed_pods = kube.listed(place("Pod", space), PartlyListed[Claimed], f"Pod {space}/{pod}", params, headers)
+    metas = [claimed_pod.metadata for claimed_pod in claimed_pods]
+    makers = [(metadata.setters("ownerReferences"), metadata.setters("annotations", annotation)) for metadata in metas]
     return any(len(made) == 1 and made == wrote for made, wrote in makers)
 
 
 def _all(kube: KubeClient, kind: str, space: str, params: dict[str, str]) -> tuple[ObjectMeta, ...]:
     headers, what = {"accept": METADATA_OF_ALL}, f"{kind}s of {space}"
-    found = kube.listed(place(kind, space), PartlyListed[PartialObjectMetadata], what, params, headers)
-    return tuple(each.metadata for each in found)
+    resources = kube.listed(place(kind, space), PartlyListed[PartialObjectMetadata], what, params, headers)
+    return tuple(resource.metadata for resource in resources)
 
 
 def _one(kube: KubeClient, path: str, what: str) -> ObjectMeta:

@@ -209,7 +209,7 @@ class Pod(Wire, frozen=True, dict=True):
 
     @cached_property
     def ready(self) -> bool:
-        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
+        return any(state.type == "Ready" and state.status == "True" for state in self.status.conditions)
 
     @cached_property
     def healthy(self) -> bool:
@@ -219,7 +219,7 @@ class Pod(Wire, frozen=True, dict=True):
     @cached_property
     def ready_changed(self) -> int | None:
         """Last change of the Ready condition, to either side: how long a pod has been *un*ready, too."""
-        return next((seconds(each.last_transition_time) for each in self.status.conditions if each.type == "Ready"), None)
+        return next((seconds(state.last_transition_time) for state in self.status.conditions if state.type == "Ready"), None)
 
     @cached_property
     def slurm_states(self) -> frozenset[str]:
@@ -233,8 +233,8 @@ class Pod(Wire, frozen=True, dict=True):
 
     @property
     def _operator_saw(self) -> dict[str, Condition]:
-        prefix, found = names.CONDITION_PREFIX, (each for each in self.status.conditions if each.status == "True")
-        return {each.type.removeprefix(prefix): each for each in found if each.type.startswith(prefix)}
+        prefix, states = names.CONDITION_PREFIX, (state for state in self.status.conditions if state.status == "True")
+        return {state.type.removeprefix(prefix): state for state in states if state.type.startswith(prefix)}
 
     @property
     def revision(self) -> str:
@@ -274,15 +274,15 @@ class Pod(Wire, frozen=True, dict=True):
     @property
     def trouble(self) -> str:
         """Why it doesn't run: containers that wait or ended in error, or no node."""
-        found = []
-        for each in (*self.status.init_container_statuses, *self.status.container_statuses):
-            waiting, ended = each.state.waiting, each.state.terminated
+        why = []
+        for container in (*self.status.init_container_statuses, *self.status.container_statuses):
+            waiting, ended = container.state.waiting, container.state.terminated
             if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
-                found.append(f"{each.name}: {waiting.reason}{f' ({waiting.message[:200]})' if waiting.message else ''}")
+                why.append(f"{container.name}: {waiting.reason}{f' ({waiting.message[:200]})' if waiting.message else ''}")
             elif ended is not None and ended.exit_code:
-                found.append(f"{each.name}: {ended.reason or 'ended'} with exit code {ended.exit_code}")
+                why.append(f"{container.name}: {ended.reason or 'ended'} with exit code {ended.exit_code}")
         unscheduled = [c.message for c in self.status.conditions if c.type == "PodScheduled" and c.status == "False"]
-        return "; ".join([*found, *(text[:200] for text in unscheduled if text)])
+        return "; ".join([*why, *(text[:200] for text in unscheduled if text)])
 
 
 class _UpdateStrategy(Wire, frozen=True):

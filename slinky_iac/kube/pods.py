@@ -21,8 +21,8 @@ from slinky_iac.kube.requests import label_of, place
 def hosts_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[str]:
     """Host names of all pods of a selector, ending ones included: what Slurm calls the host where a job was asked for."""
     return frozenset(
-        each.spec.host_name(each.name)
-        for each in kube.pods_by(namespace, selector, f"pods of {namespace} with the labels {selector}")
+        pod.spec.host_name(pod.name)
+        for pod in kube.pods_by(namespace, selector, f"pods of {namespace} with the labels {selector}")
     )
 
 
@@ -41,8 +41,8 @@ def addresses_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[s
     """Addresses of all pods of a selector and of the nodes that they are on: from one of these they connect to a host
     outside, unless a NAT further on changes it."""
     query = {"labelSelector": selector}
-    found = kube.listed(place("Pod", namespace), Listed[AddressedPod], f"pods of {namespace} with {selector}", query)
-    return frozenset(address for pod in found for address in (pod.status.pod_ip, pod.status.host_ip) if address)
+    pods = kube.listed(place("Pod", namespace), Listed[AddressedPod], f"pods of {namespace} with {selector}", query)
+    return frozenset(address for pod in pods for address in (pod.status.pod_ip, pod.status.host_ip) if address)
 
 
 class _SecretVolume(Wire, frozen=True):
@@ -67,8 +67,8 @@ class MountingPod(Pod, frozen=True, dict=True):
 
 def pods_with_secret(kube: KubeClient, namespace: str, secret: str) -> tuple[MountingPod, ...]:
     """All pods of a namespace that mount a Secret by a volume, by name."""
-    found = kube.listed(place("Pod", namespace), Listed[MountingPod], f"pods of {namespace}")
-    own = (pod for pod in found if any(each.secret and each.secret.secret_name == secret for each in pod.spec.volumes))
+    pods = kube.listed(place("Pod", namespace), Listed[MountingPod], f"pods of {namespace}")
+    own = (pod for pod in pods if any(volume.secret and volume.secret.secret_name == secret for volume in pod.spec.volumes))
     return tuple(sorted(own, key=lambda pod: pod.name))
 
 
@@ -102,21 +102,25 @@ class ShortPod(Wire, frozen=True):
     @property
     def message(self) -> str:
         """What it wrote before it ended."""
-        ended = (each.state.terminated for each in self.status.container_statuses)
-        return "\n".join(each.message for each in ended if each is not None)
+        ended = (container.state.terminated for container in self.status.container_statuses)
+        return "\n".join(state.message for state in ended if state is not None)
 
     @property
     def trouble(self) -> str:
         """Why it doesn't run or ended in error, in Kubernetes' words; empty where nothing was said."""
-        status, states = self.status, [each.state for each in self.status.container_statuses]
+        status, states = self.status, [container.state for container in self.status.container_statuses]
         words = [f"{status.reason} {status.message}".strip()] if status.phase != "Succeeded" else []
-        waiting = (each.waiting for each in states if each.waiting is not None)
+        waiting = (state.waiting for state in states if state.waiting is not None)
         words += [
-            f"{each.reason} {each.message}".strip() for each in waiting if each.reason not in ("", "ContainerCreating")
+            f"{state.reason} {state.message}".strip() for state in waiting if state.reason not in ("", "ContainerCreating")
         ]
-        ended = (each.terminated for each in states if each.terminated is not None)
-        words += [f"{each.reason or 'ended'} with exit code {each.exit_code}" for each in ended if each.exit_code]
-        words += [each.message for each in status.conditions if each.type == "PodScheduled" and each.status == "False"]
+        ended = (state.terminated for state in states if state.terminated is not None)
+        words += [f"{state.reason or 'ended'} with exit code {state.exit_code}" for state in ended if state.exit_code]
+        words += [
+            condition.message
+            for condition in status.conditions
+            if condition.type == "PodScheduled" and condition.status == "False"
+        ]
         return "; ".join(word[:300] for word in words if word)
 
 

@@ -22,14 +22,14 @@ def proxy_of(url: str, env: Mapping[str, str]) -> str | None:
     """The proxy for ``url`` (http or https), as a URL; None where it is reached without one."""
     parts = urlsplit(url)
     name = f"{parts.scheme}_proxy"
-    found = env.get(name.upper()) or env.get(name) or ""
-    if not found or parts.scheme not in _PORTS or (parts.scheme == "http" and env.get("REQUEST_METHOD")):
+    proxy = env.get(name.upper()) or env.get(name) or ""
+    if not proxy or parts.scheme not in _PORTS or (parts.scheme == "http" and env.get("REQUEST_METHOD")):
         return None
     host = _ascii(parts.hostname or "")
     target = _Target(host, parts.port or _PORTS[parts.scheme], _address(host))
     if is_loopback(host) or _is_listed(target, env.get("NO_PROXY") or env.get("no_proxy") or ""):
         return None
-    return found if found.startswith(("http://", "https://", "socks5://")) else f"http://{found}"
+    return proxy if proxy.startswith(("http://", "https://", "socks5://")) else f"http://{proxy}"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ def _is_named(target: _Target, entry: str) -> bool:
     network, slash, bits = entry.partition("/")
     if slash and bits.isdecimal():
         with suppress(ValueError):
-            found = ip_network(f"{_address(network) or network}/{_bits(network, bits)}", strict=False)
-            return target.address is not None and target.address in found
+            subnet = ip_network(f"{_address(network) or network}/{_bits(network, bits)}", strict=False)
+            return target.address is not None and target.address in subnet
     name, port = _split(entry)
     if port not in ("", str(target.port)):
         return False
@@ -80,11 +80,11 @@ def _split(entry: str) -> tuple[str, str]:
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(text)
+        address = ip_address(text)
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return mapped or found
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
 def _ascii(name: str) -> str:

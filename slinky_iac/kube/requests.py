@@ -89,7 +89,7 @@ class KubeRequests(Caller):
 
         :raises KubeUnreachable: it is larger, or takes longer, than a list may.
         """
-        found: list[Item] = []
+        items: list[Item] = []
         proceed, size = "", 0
         ends = self._sender.clock.monotonic() + LIST_TIMES * self._budget_s
         while True:
@@ -104,13 +104,13 @@ class KubeRequests(Caller):
                 # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
                 if error.status != 410 or not proceed:
                     raise
-                found, proceed = [], ""
+                items, proceed = [], ""
                 continue
             size += len(answer.content)
-            found.extend(part.items or ())
+            items.extend(part.items or ())
             proceed = part.metadata.continue_
             if not proceed:
-                return tuple(found)
+                return tuple(items)
 
     _get = asked  # by its public name for other modules of this package (:mod:`slinky_iac.kube.marks`)
 
@@ -174,13 +174,13 @@ class KubeRequests(Caller):
         if response.content.strip() != NO_SUCH_API:
             return False
         try:
-            found = self._sender.send("GET", "/version", budget_s=self._budget_s, repeatable=True, again=_is_passing)
+            answer = self._sender.send("GET", "/version", budget_s=self._budget_s, repeatable=True, again=_is_passing)
         except NoAnswer:
             return False
-        if found.status_code != 200:  # a user who may not ask for the release gets that answer in the API server's own form
-            return resources.status_of(found.content).kind == "Status"
+        if answer.status_code != 200:  # a user who may not ask for the release gets that answer in the API server's own form
+            return resources.status_of(answer.content).kind == "Status"
         try:
-            return bool(read(found.content, resources.Version, "version").git_version)
+            return bool(read(answer.content, resources.Version, "version").git_version)
         except KubeError:
             return False
 
@@ -189,9 +189,9 @@ def _is_passing(answer: httpx.Response) -> bool:
     return answer.status_code in PASSING
 
 
-def exactly(found: WrittenMeta) -> dict[str, str]:
+def exactly(metadata: WrittenMeta) -> dict[str, str]:
     """What makes a write fail with KubeConflict where the object isn't as it was found."""
-    return {"uid": found.uid, "resourceVersion": found.resource_version}
+    return {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
 
 
 _APIS: Final = {

@@ -48,9 +48,9 @@ class Secret(Wire, frozen=True):
         Field managers say so (Kubernetes, "Server-Side Apply", ``managedFields[].time``); None where none owns the entry.
         """
         times = [
-            int(each.time.timestamp())
-            for each in self.metadata.managed_fields
-            if each.time is not None and f"f:{entry}" in (each.fields_v1.get("f:data") or {})
+            int(claim.time.timestamp())
+            for claim in self.metadata.managed_fields
+            if claim.time is not None and f"f:{entry}" in (claim.fields_v1.get("f:data") or {})
         ]
         return max(times, default=None)
 
@@ -110,12 +110,12 @@ class Service(Wire, frozen=True):
     @property
     def address(self) -> str | None:
         """The first IP address that a load balancer gave it, None where there is none (yet)."""
-        return next((each.ip for each in self.status.load_balancer.ingress if each.ip), None)
+        return next((ingress.ip for ingress in self.status.load_balancer.ingress if ingress.ip), None)
 
     @property
     def node_port(self) -> int | None:
         """Where each Kubernetes node takes connections to its first port, None where none does."""
-        return next((each.node_port for each in self.spec.ports[:1]), None)
+        return next((port.node_port for port in self.spec.ports[:1]), None)
 
 
 class _Container(Wire, frozen=True):

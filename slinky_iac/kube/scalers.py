@@ -51,7 +51,7 @@ def all_scalers(kube: KubeClient, namespace: str) -> tuple[tuple[str, Scaler], .
 
     :raises KubeForbidden: they can't be seen, which isn't the same as none.
     """
-    found: list[tuple[str, Scaler]] = []
+    scalers: list[tuple[str, Scaler]] = []
     for kind in APIS:
         try:
             listed = kube.listed(place_of(kind, namespace), Listed[Scaler], f"{kind}s of {namespace}")
@@ -59,14 +59,14 @@ def all_scalers(kube: KubeClient, namespace: str) -> tuple[tuple[str, Scaler], .
             if kind == HPA:
                 raise
             continue
-        found += [(f"{kind}/{each.metadata.name}", each) for each in listed]
-    return tuple(found)
+        scalers += [(f"{kind}/{scaler.metadata.name}", scaler) for scaler in listed]
+    return tuple(scalers)
 
 
-def writing(found: Iterable[tuple[str, Scaler]], nodeset: str, own: str = "") -> tuple[str, ...]:
+def writing(scalers: Iterable[tuple[str, Scaler]], nodeset: str, own: str = "") -> tuple[str, ...]:
     """Names of those that write a NodeSet's replicas, besides the ScaledObject ``own`` and what KEDA makes of it."""
     ours = {f"{SCALED_OBJECT}/{own}", f"{HPA}/{KEDA_HPA}{own}"} if own else set[str]()
-    return tuple(name for name, each in found if each.scales(nodeset) and name not in ours)
+    return tuple(name for name, scaler in scalers if scaler.scales(nodeset) and name not in ours)
 
 
 def writers(kube: KubeClient, namespace: str, nodeset: str, own: str = "") -> tuple[str, ...]:

@@ -73,8 +73,8 @@ class Machine(Wire, frozen=True):
     def slurm_names(self, *, by_annotation: bool, on_host: bool) -> tuple[str, ...]:
         """Names that a new pod on it may have in Slurm. ``on_host``: it is on the host network, where slurmd has the
         machine's own name, whatever the operator takes it for."""
-        found = self.host_name(by_annotation=by_annotation)
-        return (found, self.label) if on_host and found != self.label else (found,)
+        host_name = self.host_name(by_annotation=by_annotation)
+        return (host_name, self.label) if on_host and host_name != self.label else (host_name,)
 
 
 def fits(selection: Selection, machine: Machine) -> tuple[bool, bool]:
@@ -82,7 +82,7 @@ def fits(selection: Selection, machine: Machine) -> tuple[bool, bool]:
     if not _labelled(selection, machine):
         return False, False
     tolerations = selection.tolerations or (_WORKERS_OWN,)
-    bad = {each.effect for each in machine.spec.taints or () if not any(tolerates(one, each) for one in tolerations)}
+    bad = {taint.effect for taint in machine.spec.taints or () if not any(tolerates(one, taint) for one in tolerations)}
     return not bad & {"NoSchedule", "NoExecute"}, "NoExecute" not in bad
 
 
@@ -94,7 +94,7 @@ def _labelled(selection: Selection, machine: Machine) -> bool:
     if required is None:
         return True
     terms = required.get("nodeSelectorTerms") if isinstance(required, Mapping) else None
-    return any(_term(each, machine) for each in listed(terms) if isinstance(each, Mapping))
+    return any(_term(term, machine) for term in listed(terms) if isinstance(term, Mapping))
 
 
 def _term(term: Mapping[str, Any], machine: Machine) -> bool:
@@ -102,12 +102,12 @@ def _term(term: Mapping[str, Any], machine: Machine) -> bool:
     expressions, named = listed(term.get("matchExpressions")), listed(term.get("matchFields"))
     if not expressions and not named:
         return False
-    if any(fault_of_requirement(each, by_field=False) for each in expressions):
+    if any(fault_of_requirement(requirement, by_field=False) for requirement in expressions):
         return False
-    if any(fault_of_requirement(each, by_field=True) for each in named):
+    if any(fault_of_requirement(requirement, by_field=True) for requirement in named):
         return False
-    return all(_expression(each, machine.metadata.labels) for each in expressions) and all(
-        (machine.name in each["values"]) is (each["operator"] == "In") for each in named
+    return all(_expression(requirement, machine.metadata.labels) for requirement in expressions) and all(
+        (machine.name in requirement["values"]) is (requirement["operator"] == "In") for requirement in named
     )
 
 
@@ -143,7 +143,7 @@ def machine_of(pod: Pod) -> str:
         return pod.spec.node_name
     terms = at(pod.spec.affinity, *REQUIRED, "nodeSelectorTerms")
     for term in terms if isinstance(terms, list) else ():
-        for each in listed(at(term, "matchFields")):
-            if not fault_of_requirement(each, by_field=True) and each["operator"] == "In":
-                return str(each["values"][0])
+        for requirement in listed(at(term, "matchFields")):
+            if not fault_of_requirement(requirement, by_field=True) and requirement["operator"] == "In":
+                return str(requirement["values"][0])
     return ""

@@ -27,5 +27,5 @@ _ABOUT: Final = (
 
 def about(why: str) -> str:
     """What to do about a silence, by its cause."""
-    found = (advice for words, advice in _ABOUT if re.search(words, why, re.IGNORECASE))
-    return next(found, "Check VPN, firewall and route to it")
+    hints = (advice for words, advice in _ABOUT if re.search(words, why, re.IGNORECASE))
+    return next(hints, "Check VPN, firewall and route to it")

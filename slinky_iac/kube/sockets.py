@@ -204,9 +204,9 @@ class SocketTransport(httpx.BaseTransport):
             extensions=request.extensions,
         )
         with _as_httpx():
-            found = self._pool.handle_request(asked)
-        body = _Body(cast("Iterable[bytes]", found.stream))
-        return httpx.Response(found.status, headers=found.headers, stream=body, extensions=found.extensions)
+            response = self._pool.handle_request(asked)
+        body = _Body(cast("Iterable[bytes]", response.stream))
+        return httpx.Response(response.status, headers=response.headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
         self._pool.close()

@@ -47,7 +47,7 @@ def applied(config: StackConfig) -> StackConfig:
 
 def outside_files(config: StackConfig) -> tuple[OutsideFile, ...]:
     """Files that an outside slurmctld needs beside its slurm.conf."""
-    return tuple(each for part in PARTS for each in part.outside_files(config))
+    return tuple(file for part in PARTS for file in part.outside_files(config))
 
 
 GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if part.guard is not None}
@@ -56,10 +56,10 @@ GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if
 
 def unguarded(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Sections of a stack without all that keeps others from an act."""
-    found = dict(settings)
+    sections = dict(settings)
     for guard in GUARDS.values():
-        found |= {name: {**found.get(name, {}), **fields} for name, fields in guard.off.items()}
-    return found
+        sections |= {name: {**sections.get(name, {}), **fields} for name, fields in guard.off.items()}
+    return sections
 
 
 def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
@@ -73,12 +73,12 @@ def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
 
 def beside(config: ClusterConfig, daemon: names.Part) -> tuple[Object, ...]:
     """Objects that a daemon's pods need, and that are made before it."""
-    return tuple(each for part in PARTS for each in part.beside(config, daemon))
+    return tuple(resource for part in PARTS for resource in part.beside(config, daemon))
 
 
 def behind(config: StackConfig, daemon: names.Part) -> tuple[Object, ...]:
     """Custom resources that need a daemon, and that are made after it."""
-    return tuple(each for part in PARTS for each in part.behind(config, daemon))
+    return tuple(resource for part in PARTS for resource in part.behind(config, daemon))
 
 
 def texts(config: StackConfig) -> dict[str, Mapping[str, str]]:
@@ -86,7 +86,7 @@ def texts(config: StackConfig) -> dict[str, Mapping[str, str]]:
     return {part.name: part.texts(config) for part in parts_of(config)}
 
 
-PROVIDERS: Final[Mapping[str, str]] = {kind: each for part in PARTS for kind, each in part.providers.items()}
+PROVIDERS: Final[Mapping[str, str]] = {kind: provider for part in PARTS for kind, provider in part.providers.items()}
 """Classes of the providers of parts' own resources, by the end of these resources' types."""
 
 
@@ -101,7 +101,7 @@ def inside_conf(config: ClusterConfig) -> dict[str, str]:
     return {key: value for part in PARTS for key, value in part.inside_conf(config).items()}
 
 
-PARAMETERS: Final[Mapping[str, Parameter]] = {key: each for part in PARTS for key, each in part.parameters.items()}
+PARAMETERS: Final[Mapping[str, Parameter]] = {key: parameter for part in PARTS for key, parameter in part.parameters.items()}
 """Parameters that an outside slurm.conf must have because of parts."""
 
 
@@ -125,7 +125,7 @@ VOLUMES: Final = tuple(volume for part in PARTS for volume in part.volumes)
 def client_pod(config: ClusterConfig, client: Client, key: SecretEntry, files: str) -> Spec | None:
     """What a client's pod needs, where it proves itself in the way of a part; None where it has sackd."""
     made = (part.client_pod(config, client, key, files) for part in PARTS)
-    return next((each for each in made if each is not None), None)
+    return next((pod for pod in made if pod is not None), None)
 
 
 def own_client_pod(config: StackConfig) -> Spec | None:
@@ -155,4 +155,4 @@ METRICS_READERS: Final = tuple(part.metrics_reader for part in PARTS if part.met
 def service_monitor(config: StackConfig) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes."""
     answers = (part.service_monitor(config) for part in PARTS)
-    return next((each for each in answers if each is not None), {"enabled": False})
+    return next((answer for answer in answers if answer is not None), {"enabled": False})

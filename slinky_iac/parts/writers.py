@@ -20,37 +20,37 @@ WRITERS: Final[tuple[OwnWriter, ...]] = (Keda(),)
 
 def inputs(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
     """A gate's inputs, with what this one update has to know."""
-    for each in WRITERS:
-        news = each.inputs(olds, news)
+    for writer in WRITERS:
+        news = writer.inputs(olds, news)
     return news
 
 
-def previewed(session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
+def previewed(session: Session, settings: GateSettings, seen: Observation, plan: Seen) -> Seen:
     """A plan, with what is a reason to run."""
-    for each in WRITERS:
-        found = each.previewed(session, settings, seen, found)
-    return found
+    for writer in WRITERS:
+        plan = writer.previewed(session, settings, seen, plan)
+    return plan
 
 
 @contextmanager
 def standing_still(session: Session, settings: GateSettings, current: int) -> Iterator[bool]:
     """Inside of it none of them writes; yields whether the gate writes the number instead."""
     with ExitStack() as stack:
-        yield any([stack.enter_context(each.standing_still(session, settings, current)) for each in WRITERS])
+        yield any([stack.enter_context(writer.standing_still(session, settings, current)) for writer in WRITERS])
 
 
 def stop_for_removal(session: Session, settings: GateSettings) -> None:
     """Before a NodeSet is removed: none of them adds a pod any more."""
-    for each in WRITERS:
-        each.stop_for_removal(session, settings)
+    for writer in WRITERS:
+        writer.stop_for_removal(session, settings)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
     """Let them continue; returns how many steps that took."""
-    return sum(each.give_back(session, settings) for each in WRITERS)
+    return sum(writer.give_back(session, settings) for writer in WRITERS)
 
 
 def questions(settings: GateSettings) -> dict[str, Callable[[KubeClient], WriterState]]:
     """How those are that write a NodeSet's number, by what they are called."""
-    asked = ((each.called, each.question(settings)) for each in WRITERS)
+    asked = ((writer.called, writer.question(settings)) for writer in WRITERS)
     return {called: question for called, question in asked if question is not None}

@@ -135,7 +135,7 @@ def _without_token(client: SlurmrestClient, shown: str) -> str:
     return f"slurmrestd at {shown} answers, and wasn't asked for more: a token would cross the network in plain http"
 
 
-def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
+def _versions(client: SlurmrestClient, slurm_facts: SlurmFacts, *, quick: bool) -> SlurmFacts:
     """Which REST versions are served. Raises where slurmrestd doesn't answer, or serves none that we speak.
 
     Every ping goes on to slurmctld: where that hangs, each takes Slurm's MessageTimeout, and only one is waited for.
@@ -144,11 +144,11 @@ def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> Slu
     if not quick:
         try:
             if served := client.served():
-                return replace(found, served=served)
+                return replace(slurm_facts, served=served)
         except SlurmrestUnreachable as error:
             trouble = str(error)
     client.version()
-    return replace(found, failed={"served": trouble}) if trouble else found
+    return replace(slurm_facts, failed={"served": trouble}) if trouble else slurm_facts
 
 
 def preflight_clients(

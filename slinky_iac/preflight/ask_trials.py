@@ -41,10 +41,10 @@ def try_first(config: StackConfig, way: Way) -> Outcome:
         new = untried(config, recorded(kube, config))
         if not new:
             return Outcome()
-        found = ask_trials(kube, config, clock=way.clock, namespace=config.slurmctld.trial_namespace)
+        facts = ask_trials(kube, config, clock=way.clock, namespace=config.slurmctld.trial_namespace)
     except SlinkyError as error:
         return unasked(new, str(error))
-    return outcome(config, new, found)
+    return outcome(config, new, facts)
 
 
 def recorded(kube: ShortPodClient, config: StackConfig) -> Mapping[str, str]:
@@ -62,26 +62,26 @@ def ask_trials(
     facts, not raised. Every pod made here is gone afterwards. ``namespace``: where they are made; None: in the cluster's
     own."""
     made: dict[str, Trial] = {}
-    found: list[DaemonTrial] = []
+    daemons: list[DaemonTrial] = []
     trouble = ""
     try:
         namespace = swept(kube, config, namespace)
         try:
-            for each in trials(config):
+            for trial in trials(config):
                 name = f"slinky-trial-{secrets.token_hex(4)}"
-                made[name] = each
-                kube.make_pod(namespace, trial_pod(config, each, name))
+                made[name] = trial
+                kube.make_pod(namespace, trial_pod(config, trial, name))
             deadline = clock.monotonic() + wait_s
-            for name, each in made.items():
+            for name, trial in made.items():
                 pod = look(kube, namespace, name)
                 while not (pod.ended or has_no_hope(pod) or clock.monotonic() >= deadline):
                     clock.sleep(LOOK_EVERY_S)
                     pod = look(kube, namespace, name)
-                said = trial_of(pod.message, each.daemon)
+                said = trial_of(pod.message, trial.daemon)
                 why = (pod.trouble or "the pod wrote nothing",) if not pod.message else said.said
-                found.append(replace(said, said=why))
+                daemons.append(replace(said, said=why))
         finally:
             delete(kube, namespace, made)
     except (KubeError, ValueError) as error:
         trouble = str(error)
-    return TrialFacts(tuple(found), trouble)
+    return TrialFacts(tuple(daemons), trouble)

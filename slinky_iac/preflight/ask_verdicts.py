@@ -28,17 +28,17 @@ def ask_verdicts(
         first = own if kube.namespace_exists(own) else ELSEWHERE
     except KubeError:
         first = own
-    asked = [each for each in resources(config) if not (changed and _stands(kube, config, each))]
+    asked = [resource for resource in resources(config) if not (changed and _stands(kube, config, resource))]
     return tuple(
         _verdict(kube, path, body, [first, *([namespace] if namespace not in (None, first) else [])])
         for path, body in _bodies(config, asked)
     )
 
 
-def _stands(kube: ShortPodClient, config: StackConfig, each: Resource) -> bool:
+def _stands(kube: ShortPodClient, config: StackConfig, resource: Resource) -> bool:
     """Whether the pods of a NodeSet are made already from what the settings say now: not of one that isn't there, or that
     this user may not read."""
-    return each.kind == "NodeSet" and _template(kube, config, each.name) == template_digest(each.spec)
+    return resource.kind == "NodeSet" and _template(kube, config, resource.name) == template_digest(resource.spec)
 
 
 def _template(kube: ShortPodClient, config: StackConfig, name: str) -> str:
@@ -51,11 +51,11 @@ def _template(kube: ShortPodClient, config: StackConfig, name: str) -> str:
 
 def _bodies(config: StackConfig, asked: Iterable[Resource]) -> Iterator[tuple[str, Spec]]:
     """By their settings: pods as slurm-operator would make them, under names that no pod has."""
-    for each in asked:
-        pod = pod_of(config, each)
+    for resource in asked:
+        pod = pod_of(config, resource)
         if pod is not None:
             metadata = {**pod["metadata"], "name": f"slinky-preflight-{secrets.token_hex(4)}"}
-            yield each.path, {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": metadata}
+            yield resource.path, {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": metadata}
 
 
 def _verdict(kube: ShortPodClient, path: str, body: Spec, namespaces: list[str | None]) -> PodVerdict:

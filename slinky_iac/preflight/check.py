@@ -94,7 +94,7 @@ Answers = Iterator[Answer]
 
 def of(answers: Iterable[Answer], *, about: str = "", source: str = "") -> Answers:
     """The answers, about this and from there where they name nothing else."""
-    return (replace(each, about=each.about or about, source=each.source or source) for each in answers)
+    return (replace(answer, about=answer.about or about, source=answer.source or source) for answer in answers)
 
 
 def fine(got: str, *, about: str = "", source: str = "") -> Answer:
@@ -152,9 +152,11 @@ class Expect:
 
     def checks(self, config: StackConfig, facts: Facts) -> Iterator[Check]:
         """What the facts come to."""
-        for each in self.judge(config, facts) if self.where in ("", config.slurmctld.where) else ():
-            about, source = each.about or self.subject, each.source or self.source
-            yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at, each.of)
+        for answer in self.judge(config, facts) if self.where in ("", config.slurmctld.where) else ():
+            about, source = answer.about or self.subject, answer.source or self.source
+            yield Check(
+                self.name, answer.verdict, about, source, answer.got, answer.change, answer.paste, answer.at, answer.of
+            )
 
 
 def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: str, at: str = "") -> Answers:

@@ -27,7 +27,7 @@ def _named(config: StackConfig, *keys: str) -> Iterator[tuple[str, str]]:
 
 def _qos(config: StackConfig, facts: Facts) -> Answers:
     """slurmdbd has every QOS that a partition names."""
-    named = {path: [each for each in value.lower().split(",") if each] for path, value in _named(config, *QOS_WORDS)}
+    named = {path: [name for name in value.lower().split(",") if name] for path, value in _named(config, *QOS_WORDS)}
     if not named or not config.accounting.enabled:
         return
     held = facts.slurm.qos
@@ -37,7 +37,7 @@ def _qos(config: StackConfig, facts: Facts) -> Answers:
             yield unknown(
                 why, "It must have them; this shows it", "sacctmgr -n show qos format=name", at=At.SLURMCTLD, about=path
             )
-        elif lacking := [each for each in names if each not in held and each != "all"]:
+        elif lacking := [name for name in names if name not in held and name != "all"]:
             made = "sacctmgr -i add qos " + ",".join(map(name_of, lacking))
             yield problem(
                 f"slurmdbd has no QOS {', '.join(map(name_of, lacking))}: {_FATAL}", "Make it first", made, about=path
@@ -58,7 +58,7 @@ def _weights(config: StackConfig, facts: Facts) -> Answers:
             yield unknown(
                 facts.slurm.unknown("conf"), f"It must have {', '.join(sorted(named))}", show, at=At.SLURMCTLD, about=path
             )
-        elif lacking := sorted(named - {each.lower() for each in conf.AccountingStorageTRES}):
+        elif lacking := sorted(named - {resource.lower() for resource in conf.AccountingStorageTRES}):
             whole = ",".join([*conf.AccountingStorageTRES, *lacking])
             said = f"slurmctld doesn't track {', '.join(map(name_of, lacking))}: {_FATAL}"
             yield problem(

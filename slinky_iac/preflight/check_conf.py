@@ -72,8 +72,8 @@ def _cluster_name(config: StackConfig, facts: Facts) -> Answers:
                 f"name: {conf.ClusterName}",
                 at="in Pulumi.<stack>.yaml, under slinky-iac:cluster",
             )
-    elif rows is not None and ours not in {each.name for each in rows}:
-        known = ", ".join(sorted(each.name for each in rows)) or "none"
+    elif rows is not None and ours not in {row.name for row in rows}:
+        known = ", ".join(sorted(row.name for row in rows)) or "none"
         yield problem(
             f"slurmdbd has no cluster {ours!r}; it has {known}",
             "Set cluster.name to the outside slurm.conf's ClusterName",
@@ -207,7 +207,7 @@ def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
         seen = {"Slinky's images": names.SLINKY_UID}
     if theirs is None or not seen:
         said = f"slurmctld's is {theirs}" if theirs is not None else "slurmctld's isn't known"
-        ids = ", ".join(str(each) for each in set(seen.values()))
+        ids = ", ".join(str(uid) for uid in set(seen.values()))
         expected = f"it must be {ids}" if seen else "it must be the images' own"
         yield unknown(f"{said}; {expected}", "This shows it", "id -u slurm", at=At.HOSTS)
     elif differing := {where: uid for where, uid in seen.items() if uid != theirs}:
@@ -231,9 +231,9 @@ def _cgroups(config: StackConfig, facts: Facts) -> Answers:
         wanted = "With proctrack/cgroup or task/cgroup, cgroup.conf must have IgnoreSystemd=yes"
         yield unread(facts, wanted, "ProctrackType|TaskPlugin|JobAcctGatherType")
         return
-    tasks = (f"task/{bare('TaskPlugin', each)}" for each in conf.TaskPlugin)
+    tasks = (f"task/{bare('TaskPlugin', plugin)}" for plugin in conf.TaskPlugin)
     plugins = (conf.ProctrackType, *tasks, conf.JobAcctGatherType or "")
-    users = ", ".join(each for each in plugins if each.endswith("/cgroup"))
+    users = ", ".join(plugin for plugin in plugins if plugin.endswith("/cgroup"))
     suits, source = (None, "") if facts.host is None else (facts.host.cgroup, f"host {facts.host.host}")
     if not users:
         yield fine(f"is not used: {conf.ProctrackType}, no task/cgroup")

@@ -53,8 +53,8 @@ def hops(config: StackConfig) -> tuple[Hop, ...]:
     """All hops of a stack."""
     if not config.auth.makes_daemons:
         return (_daemons(config.auth.in_clear),)
-    found = (_to_slurmrestd(config), _operator(config), _daemons(config.auth.in_clear))
-    return (*found, *_database(config), *_users(config))
+    connections = (_to_slurmrestd(config), _operator(config), _daemons(config.auth.in_clear))
+    return (*connections, *_database(config), *_users(config))
 
 
 def _to_slurmrestd(config: StackConfig) -> Hop:
@@ -150,7 +150,7 @@ def _state_code(_config: StackConfig, facts: Facts) -> Answers:
         if facts.foreign_trouble:
             yield unknown(facts.foreign_trouble, "Run", "slinky verify-state")
         return
-    yield from (problem(each, _FOREIGN_CODE) for each in facts.foreign)
+    yield from (problem(text, _FOREIGN_CODE) for text in facts.foreign)
     if not facts.foreign:
         yield fine("holds no code but this program's")
 

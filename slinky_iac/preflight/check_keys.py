@@ -84,7 +84,7 @@ def _backups(config: StackConfig, facts: Facts) -> Answers:
             f"slurmrestd knows {len(pings)} host{'s' * (len(pings) != 1)} of slurmctld, and the stack names {len(hosts)}:"
             " once a host that one of them lacks is in charge, gates and slurm-operator learn nothing",
             "Run `pulumi up`, which gives slurmrestd all of them; slurm.conf must have as many SlurmctldHost lines",
-            *(f"SlurmctldHost={each.host}" for each in hosts),
+            *(f"SlurmctldHost={host.host}" for host in hosts),
             at=At.RESTARTED,
         )
     yield from _in_charge(pings)
@@ -102,7 +102,7 @@ def _in_charge(pings: Sequence[Ping]) -> Answers:
     slurmctld makes only where it starts in charge (``ctld_recovered`` in slurmdbd_agent.c and controller.c). Watched on
     26.05.5: a reconfigure sent them, and without one they were lost when the primary came back."""
     primary, *backups = pings
-    if not primary.responding and any(each.responding for each in backups):
+    if not primary.responding and any(backup.responding for backup in backups):
         said = (
             "doesn't answer slurmrestd, so a backup is in charge, which with Slurm 26.05 sends slurmdbd no records of jobs"
         )
@@ -196,7 +196,7 @@ def _same_keys(config: StackConfig, facts: Facts) -> Answers:
 
 def _slurm_key(config: StackConfig, facts: Facts) -> Answers:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
-    ready = {pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready}
+    ready = {pod.slurm_node for nodeset in facts.kube.workers.values() for pod in nodeset.ready}
     talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.state & LOST]
     mine = facts.kube.keys.get(SLURM.label) or facts.keys.get(SLURM.label) or ""
     about, compared = f"slurm.key ({mine or 'no fingerprint'})", _compared(facts, SLURM, mine)
@@ -242,7 +242,7 @@ def _kept_out(facts: Facts) -> Pod | None:
     Pods whose image or volume Kubernetes still waits for don't count."""
     if facts.slurm.nodes is None:
         return None
-    pods = (pod for each in facts.kube.workers.values() for pod in each.staying if pod.scheduled and not pod.ready)
+    pods = (pod for nodeset in facts.kube.workers.values() for pod in nodeset.staying if pod.scheduled and not pod.ready)
     late = (pod for pod in pods if _unready_for(pod, facts) >= REGISTERS_S)
     slurmds = (pod for pod in late if not pod.trouble or ("slurmd:" in pod.trouble and "Image" not in pod.trouble))
     return max(slurmds, key=lambda pod: _unready_for(pod, facts), default=None)

@@ -13,13 +13,13 @@ from slinky_iac.specs.slurm_conf import line, nodeset_lines, parameter, partitio
 
 def _missing(config: StackConfig, facts: Facts) -> list[str]:
     """Partitions that the stack has and slurmctld hasn't."""
-    there = {each.name for each in facts.slurm.partitions or ()}
+    there = {partition.name for partition in facts.slurm.partitions or ()}
     return [name for name in partition_lines(config) if name not in there]
 
 
 def _unseen(config: StackConfig, facts: Facts) -> list[str]:
     """NodeSets that no partition of slurmctld's names."""
-    in_use = {name for each in facts.slurm.partitions or () for name in each.nodesets}
+    in_use = {name for partition in facts.slurm.partitions or () for name in partition.nodesets}
     return [name for name in config.nodesets if name not in in_use]
 
 
@@ -92,22 +92,23 @@ def _nodesets(config: StackConfig, facts: Facts) -> Answers:
 def _left(config: StackConfig, facts: Facts) -> Answers:
     """Partitions over the stack's NodeSets that the stack doesn't have: removing their lines loses their jobs."""
     wanted, jobs = partition_lines(config), facts.slurm.jobs_by_partition
-    for each in facts.slurm.partitions or ():
-        named = None if jobs is None else jobs.get(each.name, 0)
-        own = sorted(nodeset_lines(config).keys() & set(each.nodesets))
-        if own and each.name not in wanted:
+    for partition in facts.slurm.partitions or ():
+        named = None if jobs is None else jobs.get(partition.name, 0)
+        own = sorted(nodeset_lines(config).keys() & set(partition.nodesets))
+        if own and partition.name not in wanted:
             yield warning(
-                f"has it with {', '.join(own)}, and the stack hasn't: if its line goes, {losing([each.name], (), named)}",
+                f"has it with {', '.join(own)}, and the stack hasn't: if its line goes,"
+                f" {losing([partition.name], (), named)}",
                 "Add it to partitions, or close and empty it before its line is removed",
-                *closing_steps([each.name], ()),
+                *closing_steps([partition.name], ()),
                 at=At.SLURMCTLD,
-                about=f"partition {each.name}",
+                about=f"partition {partition.name}",
             )
 
 
 def _storage(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld accounts to slurmdbd, to the one that the configuration names."""
-    conf, ports = facts.slurm.conf, [each.port for each in config.slurmdbd.hosts]
+    conf, ports = facts.slurm.conf, [host.port for host in config.slurmdbd.hosts]
     if not config.accounting.enabled or conf is None or conf.AccountingStorageType is None:
         return
     if conf.AccountingStorageType != "accounting_storage/slurmdbd":

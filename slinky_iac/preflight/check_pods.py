@@ -21,32 +21,34 @@ _OF_NAMESPACE: Final = (_QUOTA, "PodSecurity")
 
 def _verdicts(config: StackConfig, facts: Facts) -> Answers:
     """The API server takes a pod of each custom resource, in a request that makes none."""
-    for each in facts.kube.pods:
-        yield _answer(config, each)
+    for verdict in facts.kube.pods:
+        yield _answer(config, verdict)
 
 
-def _answer(config: StackConfig, each: PodVerdict) -> Answer:
-    about, own = f"pods of {name_of(each.path)}", config.cluster.namespace
-    where = "" if each.namespace == own else f", asked in namespace {name_of(each.namespace)}, not in {name_of(own)}"
-    if each.trouble:
+def _answer(config: StackConfig, verdict: PodVerdict) -> Answer:
+    about, own = f"pods of {name_of(verdict.path)}", config.cluster.namespace
+    where = "" if verdict.namespace == own else f", asked in namespace {name_of(verdict.namespace)}, not in {name_of(own)}"
+    if verdict.trouble:
         return unknown(
-            f"not known: {each.trouble}",
+            f"not known: {verdict.trouble}",
             "Where a webhook can't be asked, only `pulumi up` tells; `kubectl get events` of the namespace then names it",
             about=about,
         )
-    if not each.refused:
+    if not verdict.refused:
         return fine(f"the API server would make them{where}", about=about)
-    if where and any(word in each.refused for word in _OF_NAMESPACE):
-        return unknown(f"not known{where}: {each.refused}", "Run preflight again once the namespace is there", about=about)
-    if _QUOTA in each.refused:
+    if where and any(word in verdict.refused for word in _OF_NAMESPACE):
+        return unknown(
+            f"not known{where}: {verdict.refused}", "Run preflight again once the namespace is there", about=about
+        )
+    if _QUOTA in verdict.refused:
         return warning(
-            f"the API server would make no more of them: {each.refused}",
+            f"the API server would make no more of them: {verdict.refused}",
             "If pods are still to come, raise the quota (cluster.quota, if this stack makes it) before `pulumi up`",
             about=about,
         )
     return problem(
-        f"the API server refuses them{where}: {each.refused}",
-        f"Change what it names in {name_of(each.path)}, or ask who runs the webhook or the policy that it names",
+        f"the API server refuses them{where}: {verdict.refused}",
+        f"Change what it names in {name_of(verdict.path)}, or ask who runs the webhook or the policy that it names",
         about=about,
     )
 

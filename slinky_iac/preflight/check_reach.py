@@ -93,10 +93,10 @@ def _shown(place: Place) -> str:
 def _tried_here(seen: Tried, facts: Facts) -> Answer:
     if seen.open:
         return fine(f"takes connections{_at(seen)}")
-    same = [each for report in facts.pod.reports for each in report.tried if each.place == seen.place]
+    same = [attempt for report in facts.pod.reports for attempt in report.tried if attempt.place == seen.place]
     if seen.place.path == SLURMREST:
         return problem(seen.trouble, f"Drains go there: check {SLURMREST} and the firewall")
-    if same and all(each.open for each in same):
+    if same and all(attempt.open for attempt in same):
         return fine(f"{seen.trouble}; pods reach it, which is enough")
     route = "Check the address, the daemon, the firewall and the route. If only pods can reach it, this is fine"
     return warning(seen.trouble, route)
@@ -137,7 +137,7 @@ def _pods_registered(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld has a node for every NodeSet pod that is ready."""
     known = {node.name for node in facts.slurm.nodes or ()}
     missing = [name for name in _expected(facts) if name not in known]
-    pods = sorted(pod.name for each in facts.kube.workers.values() for pod in each.ready if pod.slurm_node in missing)
+    pods = sorted(pod.name for nodeset in facts.kube.workers.values() for pod in nodeset.ready if pod.slurm_node in missing)
     if missing and facts.slurm.nodes is not None:
         yield problem(
             "has no such node, although their pods are ready",
@@ -148,7 +148,7 @@ def _pods_registered(config: StackConfig, facts: Facts) -> Answers:
 
 
 def _expected(facts: Facts) -> list[str]:
-    return sorted({pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready})
+    return sorted({pod.slurm_node for nodeset in facts.kube.workers.values() for pod in nodeset.ready})
 
 
 def _pods_reached(config: StackConfig, facts: Facts) -> Answers:

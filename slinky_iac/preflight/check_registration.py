@@ -33,7 +33,7 @@ _TWICE: Final = (
 
 
 def _row(config: StackConfig, facts: Facts) -> Cluster | None:
-    return next((each for each in facts.slurm.clusters or () if each.name == config.cluster.name), None)
+    return next((cluster for cluster in facts.slurm.clusters or () if cluster.name == config.cluster.name), None)
 
 
 def _unmade(facts: Facts) -> bool:
@@ -63,7 +63,7 @@ def _record(config: StackConfig, facts: Facts) -> Answers:
         change = "It must list the cluster with slurmctld's address and port"
         yield unknown(why, change, _BY_HAND, at=At.SLURMCTLD, about=subject)
     elif row is None:
-        known = ", ".join(sorted(each.name for each in rows)) or "none"
+        known = ", ".join(sorted(cluster.name for cluster in rows)) or "none"
         change = "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log"
         yield problem(f"isn't there; it has {known}", change, _BY_HAND, at=At.SLURMCTLD, about=subject)
     elif not row.controller.host or not row.controller.port:
@@ -114,8 +114,8 @@ def _same(host: str) -> str:
 def _resolved(facts: Facts, host: str) -> set[str]:
     """A host's addresses as far as they are known: its own, and what its name came to here or in a pod."""
     tried = (*facts.here, *(seen for report in facts.pod.reports for seen in report.tried))
-    found = {_same(seen.address) for seen in tried if seen.place.host == host and seen.address}
-    return found | ({_same(host)} if is_address(host) else set())
+    addresses = {_same(seen.address) for seen in tried if seen.place.host == host and seen.address}
+    return addresses | ({_same(host)} if is_address(host) else set())
 
 
 def _known(facts: Facts, host: str) -> set[str]:
@@ -128,7 +128,7 @@ def _inside(config: StackConfig, facts: Facts) -> Answers:
     if not registers_outside(config) or row is None or not row.controller.host or not row.controller.port:
         return
     subject, shown = _subject(config), _shown(row)
-    own = {_same(each) for each in facts.kube.slurmctld or ()}
+    own = {_same(address) for address in facts.kube.slurmctld or ()}
     if why := _not_ours(config, facts, row):
         of = _host_outside(config, facts, row)
         proxy = _PROXY.format(of) if of else ""
@@ -158,7 +158,7 @@ def _inside(config: StackConfig, facts: Facts) -> Answers:
 
 def _not_ours(config: StackConfig, facts: Facts, row: Cluster) -> str:
     """Why the registered slurmctld is certainly not this stack's; empty where that isn't certain."""
-    host, pods = _same(row.controller.host), {_same(each) for each in facts.kube.slurmctld or ()}
+    host, pods = _same(row.controller.host), {_same(address) for address in facts.kube.slurmctld or ()}
     if row.controller.port != config.slurmctld.port:
         return f"that one has port {config.slurmctld.port}"
     if _unmade(facts):
@@ -174,8 +174,8 @@ def _not_ours(config: StackConfig, facts: Facts, row: Cluster) -> str:
 def _on_metal(config: StackConfig, facts: Facts, host: str) -> str:
     """The outside host that has the address. It can be a Kubernetes node, too: only beside the pods' own nodes it tells."""
     outside = config.external if facts.kube.slurmctld else None
-    hosts = {} if outside is None else {each.name: each.address for each in outside.slurmd_hosts}
-    hosts |= {} if outside is None else {each.name: each.address for each in outside.login_hosts}
+    hosts = {} if outside is None else {machine.name: machine.address for machine in outside.slurmd_hosts}
+    hosts |= {} if outside is None else {machine.name: machine.address for machine in outside.login_hosts}
     return next((name for name, address in hosts.items() if host in {_same(name), _same(address or name)}), "")
 
 
@@ -190,7 +190,7 @@ def _host_outside(config: StackConfig, facts: Facts, row: Cluster) -> str:
 
 def _on_slurmdbds(config: StackConfig, facts: Facts, host: str) -> bool:
     """Whether slurmdbd sees the address as one of its own host."""
-    own = {name for each in config.slurmdbd.hosts for name in _known(facts, each.host)}
+    own = {name for server in config.slurmdbd.hosts for name in _known(facts, server.host)}
     return host in own or (is_address(host) and ip_address(host).is_loopback)
 
 
@@ -208,11 +208,11 @@ def _outside(config: StackConfig, facts: Facts) -> Answers:
         return
     subject, host = _subject(config), _same(row.controller.host)
     beside = is_address(host) and ip_address(host).is_loopback
-    mine = {name for each in hosts for name in _known(facts, each.host)}
-    seen = {name for each in config.slurmdbd.hosts for name in _known(facts, each.host)} if beside else {host}
-    names = [each.host for each in (*hosts, *(config.slurmdbd.hosts if beside else ()))]
+    mine = {name for server in hosts for name in _known(facts, server.host)}
+    seen = {name for server in config.slurmdbd.hosts for name in _known(facts, server.host)} if beside else {host}
+    names = [server.host for server in (*hosts, *(config.slurmdbd.hosts if beside else ()))]
     unresolved = [name for name in names if not _resolved(facts, name)]
-    ours = ", ".join(_with_addresses(facts, each.host) for each in hosts)
+    ours = ", ".join(_with_addresses(facts, server.host) for server in hosts)
     if mine & seen:
         yield fine(f"slurmctld at {_shown(row)} is controller.external's host", about=subject)
     elif unresolved:
@@ -236,8 +236,8 @@ def _outside(config: StackConfig, facts: Facts) -> Answers:
 
 
 def _with_addresses(facts: Facts, host: str) -> str:
-    found = sorted(_resolved(facts, host) - {_same(host)})
-    return f"{host} ({', '.join(found)})" if found else host
+    addresses = sorted(_resolved(facts, host) - {_same(host)})
+    return f"{host} ({', '.join(addresses)})" if addresses else host
 
 
 def _subject(config: StackConfig) -> str:

@@ -40,7 +40,7 @@ class Promised:
 
 def promised(spec: Mapping[str, Any]) -> Promised:
     """By the spec as the last update wrote it. A quantity that can't be read limits nothing here."""
-    found = _FEATURES.search(str(spec.get("extraConf") or ""))
+    match = _FEATURES.search(str(spec.get("extraConf") or ""))
     slurmd = spec.get("slurmd")
     resources = slurmd.get("resources") if isinstance(slurmd, Mapping) else None
     limits = resources.get("limits") if isinstance(resources, Mapping) else None
@@ -50,7 +50,7 @@ def promised(spec: Mapping[str, Any]) -> Promised:
         memory = mebibytes(str(given["memory"])) if given.get("memory") else None
     except ValueError:
         cpus = memory = None
-    return Promised(frozenset(found[1].split(",")) if found else frozenset(), cpus, memory)
+    return Promised(frozenset(match[1].split(",")) if match else frozenset(), cpus, memory)
 
 
 _RECORD: Final = (
@@ -120,8 +120,8 @@ def _kubelets(config: StackConfig, facts: Facts) -> Answers:
             if name in config.nodesets:
                 pods = (pod for pod in workers.staying if pod.spec.node_name == node)
                 shared = [pod for pod in pods if pod.status.qos_class not in OWN_CPUS]
-                found = _kubelet(node, facts.kube.kubelets[node], config.nodesets[name], shared)
-                yield from of(found, about=f"NodeSet {name_of(name)}", source=f"kubelet of {node}")
+                answers = _kubelet(node, facts.kube.kubelets[node], config.nodesets[name], shared)
+                yield from of(answers, about=f"NodeSet {name_of(name)}", source=f"kubelet of {node}")
 
 
 def _kubelet(node: str, seen: Kubelet, nodeset: NodeSet, shared: Sequence[Pod]) -> Answers:

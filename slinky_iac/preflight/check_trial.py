@@ -32,17 +32,17 @@ def verdicts(trial: TrialFacts) -> Answers:
     """What the daemons of one trial said, and why one said nothing."""
     if trial.trouble:
         yield unknown(f"no trial: {trial.trouble}", "Correct that, then run `slinky preflight --try` again")
-    for each in trial.daemons:
-        about, said = f"files of {each.daemon}", "; ".join(each.said)
-        left = f"; not tried: {', '.join(each.left)}" if each.left else ""
-        if each.verdict == "taken":
+    for run in trial.daemons:
+        about, said = f"files of {run.daemon}", "; ".join(run.said)
+        left = f"; not tried: {', '.join(run.left)}" if run.left else ""
+        if run.verdict == "taken":
             yield fine(
-                f"{each.release or each.daemon} takes them{f' and says: {said}' if said else ''}{left}{_UNSEEN}", about=about
+                f"{run.release or run.daemon} takes them{f' and says: {said}' if said else ''}{left}{_UNSEEN}", about=about
             )
-        elif each.verdict == "refused":
+        elif run.verdict == "refused":
             yield problem(
-                f"{each.release or each.daemon} refuses them: {said or 'it ended without a word'}",
-                _change(each.daemon),
+                f"{run.release or run.daemon} refuses them: {said or 'it ended without a word'}",
+                _change(run.daemon),
                 about=about,
             )
         else:

@@ -26,7 +26,7 @@ def slurmctld_release(config: StackConfig, facts: Facts) -> str:
     """slurmctld's release: its own word, else its protocol number as slurmdbd has it; empty where it is unknown."""
     if facts.slurm.version:
         return facts.slurm.version
-    rows = [each for each in facts.slurm.clusters or () if each.name == config.cluster.name and each.controller.port]
+    rows = [row for row in facts.slurm.clusters or () if row.name == config.cluster.name and row.controller.port]
     return of_protocol(rows[0].rpc_version) if rows else ""
 
 
@@ -102,7 +102,7 @@ def _rest(_: StackConfig, facts: Facts) -> Answers:
 
 def _release(served: Sequence[str]) -> str:
     """Which Slurm serves no more than that, where it is known."""
-    newest = next((OLDER[each] for each in served if each in OLDER), "")
+    newest = next((OLDER[version] for version in served if version in OLDER), "")
     return f": it is Slurm {newest}" if newest else ""
 
 

@@ -61,7 +61,7 @@ def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -
     results: Iterable[Check] = acknowledged(judged(run, config, facts), config.acknowledged)
     if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         results = _before_it_is_made(results)
-    return tuple(sorted(results, key=lambda each: order.index(each.verdict)))
+    return tuple(sorted(results, key=lambda check: order.index(check.verdict)))
 
 
 def _before_it_is_made(results: Iterable[Check]) -> Iterator[Check]:
@@ -83,15 +83,15 @@ def judged(run: Run, config: StackConfig, facts: Facts) -> Iterator[Check]:
     places = _INSIDE if config.slurmctld.owns_conf else {}
     for row in expected():
         if run in row.runs:
-            yield from (replace(each, at=places.get(each.at, each.at)) for each in row.checks(config, facts))
+            yield from (replace(check, at=places.get(check.at, check.at)) for check in row.checks(config, facts))
 
 
-def acknowledged(found: Iterable[Check], reasons: Mapping[str, str]) -> Iterator[Check]:
+def acknowledged(given_checks: Iterable[Check], reasons: Mapping[str, str]) -> Iterator[Check]:
     """The same checks. A warning that ``reasons`` has by its id has the reason; so has a problem, by its id and the one
     thing that it is of, and is a warning then. Any other problem never has one."""
-    for each in found:
-        reason = reasons.get(f"{each.id}@{each.of}" if each.of else each.id, "")
-        if each.verdict is Verdict.PROBLEM and each.of and reason:
-            yield replace(each, verdict=Verdict.WARNING, reason=reason)
+    for check in given_checks:
+        reason = reasons.get(f"{check.id}@{check.of}" if check.of else check.id, "")
+        if check.verdict is Verdict.PROBLEM and check.of and reason:
+            yield replace(check, verdict=Verdict.WARNING, reason=reason)
         else:
-            yield replace(each, reason=reason) if each.verdict is Verdict.WARNING else each
+            yield replace(check, reason=reason) if check.verdict is Verdict.WARNING else check

@@ -76,8 +76,8 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
 def unreachable(config: StackConfig, unknown: Collection[str] = (), *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
     """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds. Hosts in
     ``unknown`` are not tried."""
-    found = attempts([each for each in outside_places(config) if each.host not in unknown], timeout_s)
-    return tuple(_finding(each.place, each.trouble, timeout_s) for each in found if not each.open)
+    tries = attempts([place for place in outside_places(config) if place.host not in unknown], timeout_s)
+    return tuple(_finding(attempt.place, attempt.trouble, timeout_s) for attempt in tries if not attempt.open)
 
 
 def attempts(tried: Sequence[Place], timeout_s: float = TIMEOUT_S) -> tuple[Tried, ...]:
@@ -88,7 +88,7 @@ def attempts(tried: Sequence[Place], timeout_s: float = TIMEOUT_S) -> tuple[Trie
     deadline = time.monotonic() + timeout_s
     for attempt in running:
         attempt.join(max(0.0, deadline - time.monotonic()))
-    return tuple(Tried(each.place, each.trouble, each.address) for each in running)
+    return tuple(Tried(thread.place, thread.trouble, thread.address) for thread in running)
 
 
 class _Attempt(threading.Thread):

@@ -57,19 +57,19 @@ class Question:
 def answered(config: StackConfig, way: KubeConnection, questions: Iterable[Question]) -> Iterator[Finding]:
     """What the answers come to. An API server that doesn't answer is asked nothing else: each question would wait again."""
     silence: KubeUnreachable | None = None
-    for each in (question for question in questions if question.applies(config)):
+    for inquiry in (question for question in questions if question.applies(config)):
         try:
             if silence is not None:
                 raise silence
             with way.kube(BUDGET_S) as kube:
-                answer = each.ask(kube, config)
+                answer = inquiry.ask(kube, config)
         except KubeError as error:
             if silence is None and isinstance(error, KubeUnreachable) and "certificate verify failed" in error.why:
                 yield at("kubernetes").warning(f"{error}. {WITHOUT}", id="kubernetes-unreachable")
             silence = error if isinstance(error, KubeUnreachable) else None
-            yield from each.silent(config, error)
+            yield from inquiry.silent(config, error)
         else:
-            yield from each.findings(config, answer)
+            yield from inquiry.findings(config, answer)
 
 
 def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Fin
 
 def missing_apis(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
     """Warnings for objects that the stack makes of kinds that this API server doesn't serve."""
-    yield from (each.missing for part in parts_of(config) for each in part.apis(config) if each.group not in groups)
+    yield from (api.missing for part in parts_of(config) for api in part.apis(config) if api.group not in groups)
 
 
 def _of_groups(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
@@ -163,7 +163,7 @@ def _asks_groups(config: StackConfig) -> bool:
 def _groups(kube: KubeClient) -> set[str]:
     from slinky_iac.kube.resources import ApiGroupList  # noqa: PLC0415 - a program without a cluster doesn't load the client
 
-    return {each.name for each in kube.asked("/apis", ApiGroupList, "the API server's list of APIs").groups}
+    return {group.name for group in kube.asked("/apis", ApiGroupList, "the API server's list of APIs").groups}
 
 
 SAME_NAME: Final = Question(

@@ -55,7 +55,7 @@ def refused_pods(config: StackConfig, env: Mapping[str, str], home: Path) -> tup
         bounds = Timeouts(connect_s=_ANSWER_S, read_s=_ANSWER_S, write_s=_ANSWER_S)
         kube = way.client(ShortPodClient, budget_s=_ANSWER_S, timeouts=bounds, retry=Retry(tries=1))
         checks = verdicts(config, ask_verdicts(kube, config, changed=True))
-    return tuple(each for each in checks if each.verdict is Verdict.PROBLEM)
+    return tuple(check for check in checks if check.verdict is Verdict.PROBLEM)
 
 
 def notices(
@@ -71,24 +71,24 @@ def notices(
     beside each other and waited for ``longest_s``. ``unknown``: placeholders for what another resource of the program will
     give. They are not tried, and the world isn't compared with them."""
     threads = [_Preflight(partial(look, config, env, home)) for look in looks if not unknown]
-    for each in threads:
-        each.start()
+    for thread in threads:
+        thread.start()
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
         shut = kubernetes(way, env)
         today = datetime.now(UTC).date()
         here = (notice for part in parts_of(config) for notice in part.notices(config, today))
         asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
-        found = (*here, *shut, *unreachable(config, unknown), *asked)
-    for each in threads:
-        each.join(max(0.0, began + longest_s - time.monotonic()))
-    return (*found, *(told for each in threads for told in findings(each.found)))
+        own_findings = (*here, *shut, *unreachable(config, unknown), *asked)
+    for thread in threads:
+        thread.join(max(0.0, began + longest_s - time.monotonic()))
+    return (*own_findings, *(told for thread in threads for told in findings(thread.found)))
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What is wrong, as a preview says it: with the line to paste at the end."""
-    wrong = (each for each in checks if each.verdict in (Verdict.PROBLEM, Verdict.WARNING))
-    return tuple(Setting(each.of or each.id).warning(_sentence(each), id=each.id) for each in wrong)
+    wrong = (check for check in checks if check.verdict in (Verdict.PROBLEM, Verdict.WARNING))
+    return tuple(Setting(check.of or check.id).warning(_sentence(check), id=check.id) for check in wrong)
 
 
 def _sentence(check: Check) -> str:

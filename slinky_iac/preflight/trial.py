@@ -38,7 +38,7 @@ _VERDICTS: Final = ("taken", "refused", "silent")
 
 def made_of(config: StackConfig) -> tuple[str, ...]:
     """All texts that decide what a trial is: the files, the images, and where the pods may run."""
-    pods = (f"{each.image} {json.dumps(placement(each.pod))}" for each in trials(config))
+    pods = (f"{trial.image} {json.dumps(placement(trial.pod))}" for trial in trials(config))
     return (*trial_files(config).values(), *pods)
 
 
@@ -59,8 +59,8 @@ def packed(files: Mapping[str, str]) -> str:
 
 def trial_pod(config: StackConfig, trial: Trial, name: str) -> dict[str, Any]:
     """The pod as the API server takes it. Raises ValueError as :func:`packed`."""
-    hosts = [each.name for each in config.external.slurmd_hosts]
-    volumes = [{"name": each, "emptyDir": {"sizeLimit": "64Mi"}} for each in ("scratch", "ctld", "dbd")]
+    hosts = [host.name for host in config.external.slurmd_hosts]
+    volumes = [{"name": volume, "emptyDir": {"sizeLimit": "64Mi"}} for volume in ("scratch", "ctld", "dbd")]
     container = {
         "name": "try",
         "image": trial.image,
@@ -91,7 +91,7 @@ def trial_pod(config: StackConfig, trial: Trial, name: str) -> dict[str, Any]:
         "hostAliases": [{"ip": "127.0.0.1", "hostnames": hosts}] if hosts else [],
     }
     if config.cluster.images.pull_secrets:
-        spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
+        spec["imagePullSecrets"] = [{"name": secret} for secret in config.cluster.images.pull_secrets]
     own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], names.LABEL_SHORT_POD: "look"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
 

@@ -40,9 +40,9 @@ def untried(config: StackConfig, recorded: Mapping[str, str]) -> Untried:
     if not config.slurmctld.tries_files:
         return Untried()
     wanted = record(config)
-    found = sorted(name for name in wanted.keys() | recorded.keys() if wanted.get(name) != recorded.get(name))
-    files = (name.removeprefix(FILE) for name in found if name.startswith(FILE))
-    images = (f"image of {name.removeprefix(IMAGE)}" for name in found if name.startswith(IMAGE))
+    changes = sorted(name for name in wanted.keys() | recorded.keys() if wanted.get(name) != recorded.get(name))
+    files = (name.removeprefix(FILE) for name in changes if name.startswith(FILE))
+    images = (f"image of {name.removeprefix(IMAGE)}" for name in changes if name.startswith(IMAGE))
     return Untried((*files, *images))
 
 
@@ -83,15 +83,17 @@ class Outcome:
 
 def outcome(config: StackConfig, new: Untried, facts: TrialFacts) -> Outcome:
     """What the daemons said of ``new``: the worst counts, and one that said nothing is unknown."""
-    found = [*verdicts(facts)]
-    silent = {each.daemon for each in trials(config)} - {each.daemon for each in facts.daemons}
-    worst = next((each for each in Verdict if any(answer.verdict is each for answer in found)), Verdict.UNKNOWN)
+    answers = [*verdicts(facts)]
+    silent = {trial.daemon for trial in trials(config)} - {run.daemon for run in facts.daemons}
+    worst = next((verdict for verdict in Verdict if any(answer.verdict is verdict for answer in answers)), Verdict.UNKNOWN)
     if silent and worst is not Verdict.PROBLEM:
         worst = Verdict.UNKNOWN
-    told = [each for each in found if each.verdict is worst]
+    told = [answer for answer in answers if answer.verdict is worst]
     said = "; ".join(
-        f"{each.about}: {each.got}{f'. {each.change}' if worst is Verdict.PROBLEM else ''}" if each.about else each.got
-        for each in told
+        f"{answer.about}: {answer.got}{f'. {answer.change}' if worst is Verdict.PROBLEM else ''}"
+        if answer.about
+        else answer.got
+        for answer in told
     )
     return Outcome(worst, f"{new} is new to the daemons. {said or 'no daemon said anything'}")
 

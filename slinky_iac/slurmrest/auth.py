@@ -56,10 +56,10 @@ class Signer:
 
 def checked(keys: object) -> tuple[SigningKey, ...]:
     """The keys as a tuple. Raises :class:`KeyMaterialError` where there is none, or an empty one among them."""
-    found = tuple(keys) if isinstance(keys, list | tuple) else ()
-    if not found or not all(isinstance(key, bytes | Pair) and key for key in found):
+    signing_keys = tuple(keys) if isinstance(keys, list | tuple) else ()
+    if not signing_keys or not all(isinstance(key, bytes | Pair) and key for key in signing_keys):
         raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
-    return found
+    return signing_keys
 
 
 def held(kube: KubeClient, namespace: str, secret: str, entry: str, algorithm: str) -> list[SigningKey]:
@@ -133,10 +133,10 @@ class SlurmJwtAuth(httpx.Auth):
         """Index of the key and whether a fresh token is wanted; at the end, keys that weren't known before."""
         order = [self._works, *(i for i in range(len(self._keys)) if i != self._works)]
         yield from [(order[0], False), *((index, True) for index in order)]
-        found = checked(self._again()) if self._again is not None else self._keys
-        unknown = [index for index, key in enumerate(found) if key not in self._keys]
+        keys = checked(self._again()) if self._again is not None else self._keys
+        unknown = [index for index, key in enumerate(keys) if key not in self._keys]
         if unknown:
-            self._keys, self._works, self._token = found, unknown[0], None
+            self._keys, self._works, self._token = keys, unknown[0], None
             yield from ((index, True) for index in unknown)
 
     def _refused(self) -> str:

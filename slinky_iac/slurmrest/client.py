@@ -89,7 +89,7 @@ class SlurmrestClient(ExternalSession):
 
     def job_states(self, ids: Collection[int] = (), *, budget_s: float | None = None) -> StatesAnswer:
         """States of all jobs, or of those of ``ids`` that slurmctld knows (24.05 on). No PrivateData hides any."""
-        params = {"job_id": [str(each) for each in ids]} if ids else None
+        params = {"job_id": [str(job_id) for job_id in ids]} if ids else None
         left = self._lists(budget_s)
         path = self._path("jobs/state/", left())
         asked = self._clock.monotonic()
@@ -169,7 +169,7 @@ class SlurmrestClient(ExternalSession):
 
     def hosts(self) -> dict[str, controller.Host]:
         """What slurmctld has of each node's line, by name; none before its first node."""
-        return {each.name: each for each in self._get("nodes/", controller.Hosts, most=LONG).nodes}
+        return {node.name: node for node in self._get("nodes/", controller.Hosts, most=LONG).nodes}
 
     def slurmctld_began(self) -> int | None:
         """When slurmctld last began with its configuration, by a start or a reconfiguration; None before Slurm 26.05."""

@@ -28,10 +28,10 @@ class Reservation(Wire, frozen=True, kw_only=True):
     @property
     def node_names(self) -> tuple[str, ...]:
         """Its nodes. A list that can't be read costs a warning: reservations only weigh in the choice."""
-        found, why = expanded(self.node_list)
+        node_names, why = expanded(self.node_list)
         if why:
             _log.warning("reservation %s: its nodes can't be read: %s", quote(self.name), why)
-        return found
+        return node_names
 
 
 class _PartitionState(Wire, frozen=True):
@@ -127,12 +127,12 @@ class JobStates(Envelope, frozen=True, kw_only=True):
     def by_job(self) -> dict[int, frozenset[str]]:
         """States by record; where two rows of one differ, all of them."""
         same: dict[frozenset[str], frozenset[str]] = {}
-        found: dict[int, frozenset[str]] = {}
+        job_states: dict[int, frozenset[str]] = {}
         for row in self.jobs:
             number = int(re.split("[_+]", row.job_id, maxsplit=1)[0])
-            states = row.state | found.get(number, frozenset())
-            found[number] = same.setdefault(states, states)
-        return found
+            states = row.state | job_states.get(number, frozenset())
+            job_states[number] = same.setdefault(states, states)
+        return job_states
 
 
 class Diag(Envelope, frozen=True, kw_only=True):
@@ -165,12 +165,12 @@ class RpcDiag(Envelope, frozen=True, kw_only=True):
     @property
     def calls(self) -> int:
         """Of all clients."""
-        return sum(each.count for each in self.statistics.rpcs_by_message_type)
+        return sum(rpc.count for rpc in self.statistics.rpcs_by_message_type)
 
     @property
     def seconds(self) -> float:
         """In all; calls that run side by side each count whole."""
-        return sum(each.total_time for each in self.statistics.rpcs_by_message_type) / 1e6
+        return sum(rpc.total_time for rpc in self.statistics.rpcs_by_message_type) / 1e6
 
 
 class Host(Wire, frozen=True):

@@ -119,9 +119,9 @@ def current_jobs(slurm: Slurm, wanted: Wanted, left: Callable[[], float], last: 
         return slurm.jobs(budget_s=left())  # a proxy that lets only some paths through: the list of records says all of it
     tasks = counted.jobs_running + counted.jobs_pending
     try:
-        found = _by_states(slurm, wanted, left) if states_first(tasks, last, left()) else None
-        if found is None:
-            found = slurm.jobs(budget_s=left())
+        answer = _by_states(slurm, wanted, left) if states_first(tasks, last, left()) else None
+        if answer is None:
+            answer = slurm.jobs(budget_s=left())
     except SlurmrestUnreachable as error:
         if min(states_s(tasks), list_s(tasks)) < SLOW_S:
             raise
@@ -130,7 +130,7 @@ def current_jobs(slurm: Slurm, wanted: Wanted, left: Callable[[], float], last: 
             " states. Nothing was concluded from a part. Fewer are needed for a look: let slurmctld forget ended jobs sooner"
             " (MinJobAge), and hold back what waits (MaxJobCount, MaxSubmitJobs of associations)"
         ) from None
-    return replace(found, counted=Counted(tasks, found.counted.records if found.counted else len(found.jobs)))
+    return replace(answer, counted=Counted(tasks, answer.counted.records if answer.counted else len(answer.jobs)))
 
 
 def _by_states(slurm: Slurm, wanted: Wanted, left: Callable[[], float]) -> JobsAnswer | None:
@@ -145,8 +145,8 @@ def _by_states(slurm: Slurm, wanted: Wanted, left: Callable[[], float]) -> JobsA
 
 def chosen(states: StatesAnswer, wanted: Wanted) -> Choice | None:
     """Which records to ask for by themselves; None where a list of all costs less."""
-    held = tuple(job for job, each in states.states.items() if may_hold_nodes(each))
-    queue = tuple(job for job, each in states.states.items() if only_waits(each))
+    held = tuple(job for job, state in states.states.items() if may_hold_nodes(state))
+    queue = tuple(job for job, state in states.states.items() if only_waits(state))
     both, listed_s = (*held, *queue), list_s(states.records)
     if wanted != "held" and alone_s(len(both)) <= listed_s:
         return Choice(both)
@@ -158,16 +158,16 @@ def chosen(states: StatesAnswer, wanted: Wanted) -> Choice | None:
 def _fetched(slurm: Slurm, states: StatesAnswer, choice: Choice, left: Callable[[], float]) -> JobsAnswer:
     answers = tuple(several(lambda job: slurm.job_records(job, budget_s=left()), choice.ids))
     wanted = frozenset(choice.ids)
-    found = {job.job_id: job for each in answers for job in each.jobs if job.job_id in wanted}
-    nameless = [job for each in answers for job in each.jobs if not job.job_id]
-    missing = [job for job in choice.ids if job not in found]
-    hidden = [_unshown(job, each) for job, each in _still(slurm, missing, left).items()]
+    jobs = {job.job_id: job for answer in answers for job in answer.jobs if job.job_id in wanted}
+    nameless = [job for answer in answers for job in answer.jobs if not job.job_id]
+    missing = [job for job in choice.ids if job not in jobs]
+    hidden = [_unshown(job, state) for job, state in _still(slurm, missing, left).items()]
     return JobsAnswer(
-        jobs=(*found.values(), *nameless, *hidden),
+        jobs=(*jobs.values(), *nameless, *hidden),
         last_update=0,
         asked=states.asked,
-        answered=max((states.answered, *(each.answered for each in answers))),
-        clusters=frozenset(name for each in answers for name in each.clusters),
+        answered=max((states.answered, *(answer.answered for answer in answers))),
+        clusters=frozenset(name for answer in answers for name in answer.clusters),
         left_out=choice.left_out,
         counted=Counted(states.rows, states.records),
     )
@@ -177,8 +177,8 @@ def _still(slurm: Slurm, ids: Collection[int], left: Callable[[], float]) -> Map
     """Those of ``ids`` that slurmctld has a state for, and that have not ended."""
     listed = sorted(ids)
     parts = [listed[at : at + AGAIN] for at in range(0, len(listed), AGAIN)]
-    found = {job: each for part in parts for job, each in slurm.job_states(part, budget_s=left()).states.items()}
-    return {job: each for job, each in found.items() if job in ids and (may_hold_nodes(each) or only_waits(each))}
+    states = {job: state for part in parts for job, state in slurm.job_states(part, budget_s=left()).states.items()}
+    return {job: state for job, state in states.items() if job in ids and (may_hold_nodes(state) or only_waits(state))}
 
 
 def _unshown(job: int, states: frozenset[str]) -> Job:

@@ -179,12 +179,12 @@ class DaemonsSession(Session):
 
     def slurmdbd_responds(self) -> bool:
         """Whether slurmdbd answers slurmrestd."""
-        return any(each.responding for each in self._get("ping/", _DbdPingBody, api="slurmdb").pings)
+        return any(ping.responding for ping in self._get("ping/", _DbdPingBody, api="slurmdb").pings)
 
     def admin_level(self, user: str) -> str:
         """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
-        found = self._get(f"user/{quote(user, safe='')}", Users, api="slurmdb").users
-        return next((", ".join(each.administrator_level) for each in found if each.name == user), "")
+        records = self._get(f"user/{quote(user, safe='')}", Users, api="slurmdb").users
+        return next((", ".join(record.administrator_level) for record in records if record.name == user), "")
 
     def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
@@ -192,12 +192,12 @@ class DaemonsSession(Session):
 
     def qos(self) -> frozenset[str]:
         """Names of the QOS that slurmdbd has, in lower case as slurmdbd keeps them."""
-        return frozenset(each.name.lower() for each in self._get("qos/", _QosList, api="slurmdb", most=LONG).qos)
+        return frozenset(row.name.lower() for row in self._get("qos/", _QosList, api="slurmdb", most=LONG).qos)
 
     def accounted(self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
         """All runs of these jobs that slurmdbd remembers. By number, for slurmdbd finds nodes by their place in its list of
         all, which dynamic nodes keep moving (as_mysql_jobacct_process.c, good_nodes_from_inx)."""
-        jobs = [str(each) for each in sorted(set(ids))]
+        jobs = [str(job_id) for job_id in sorted(set(ids))]
         parts = (jobs[at : at + NAMED] for at in range(0, len(jobs), NAMED))
         return self._accounted([{"step": part} for part in parts], cluster, budget_s)
 
@@ -213,8 +213,8 @@ class DaemonsSession(Session):
         Asked for by state, slurmdbd shows now as their begin; within a window, it names all jobs of that (26.05.5, run).
         So those are asked for again by number.
         """
-        found = self._accounted([{"state": state} for state in OPEN], cluster, budget_s)
-        runs = self.accounted((run.job_id for run in found), cluster=cluster, budget_s=budget_s) if found else ()
+        open_runs = self._accounted([{"state": state} for state in OPEN], cluster, budget_s)
+        runs = self.accounted((run.job_id for run in open_runs), cluster=cluster, budget_s=budget_s) if open_runs else ()
         return tuple(run for run in runs if run.goes_on and run.time.start >= since)
 
     def _accounted(
@@ -222,9 +222,9 @@ class DaemonsSession(Session):
     ) -> tuple[Accounted, ...]:
         left = self._left(budget_s)
         every = {"skip_steps": "true", "show_duplicates": "true", **({"cluster": cluster} if cluster else {})}
-        found: list[Accounted] = []
+        runs: list[Accounted] = []
         for question in questions:
             path = self._path("jobs/", left(), "slurmdb")
             answer = self._send("GET", path, "jobs of slurmdbd", left(), params={**every, **question}, most=LONG)
-            found += read(answer, Runs, "jobs of slurmdbd").jobs
-        return tuple(found)
+            runs += read(answer, Runs, "jobs of slurmdbd").jobs
+        return tuple(runs)

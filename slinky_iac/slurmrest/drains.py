@@ -169,8 +169,8 @@ def _judged(
 
 def in_order(names: Iterable[str], result: BulkResult, settled: Iterable[NodeResult]) -> BulkResult:
     """``result`` together with what was settled without sending, in the order of ``names``."""
-    found = {r.name: r for r in (*result.results, *settled)}
-    return BulkResult(tuple(found[name] for name in names), result.errors)
+    outcomes = {r.name: r for r in (*result.results, *settled)}
+    return BulkResult(tuple(outcomes[name] for name in names), result.errors)
 
 
 MAX_REASON = 255

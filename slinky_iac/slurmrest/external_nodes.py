@@ -30,9 +30,9 @@ class ExternalSession(SubmittingSession):
         (label,) = drains.checked_names([feature])
         for at in range(0, len(names), CHUNK):
             part = names[at : at + CHUNK]
-            found = ",".join(str(ip_address(addresses[name])) for name in part)
+            hosts = ",".join(str(ip_address(addresses[name])) for name in part)
             text = (
-                f"NodeName={','.join(part)} NodeAddr={found} State=EXTERNAL CPUs=1 RealMemory={MEMORY_MIB} Features={label}"
+                f"NodeName={','.join(part)} NodeAddr={hosts} State=EXTERNAL CPUs=1 RealMemory={MEMORY_MIB} Features={label}"
             )
             self._write("POST", "new/node/", Envelope, f"create {len(part)} nodes", {"node_conf": text})
 

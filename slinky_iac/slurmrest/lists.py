@@ -114,13 +114,13 @@ class Rows(Generic[Row]):
     def _take(self, row: bytes, *, certain: bool) -> bool:
         row = legible(row)
         try:
-            found = self._read(row)
+            record = self._read(row)
         except UNREADABLE_BYTES as error:
             if not certain:
                 return False
-            found = self._salvaged(row, quote(str(error)))
-        if found is not None:
-            self.found.append(found)
+            record = self._salvaged(row, quote(str(error)))
+        if record is not None:
+            self.found.append(record)
         return True
 
     def _salvaged(self, row: bytes, why: str) -> Row | None:

@@ -118,14 +118,14 @@ class RowSieve:
 
     def _row(self, start: int, *, last: bool) -> int | None:
         if self._between and not last:
-            found = self._held.find(self._between, max(self._searched, start))
-            if found < 0:
+            position = self._held.find(self._between, max(self._searched, start))
+            if position < 0:
                 self._searched = max(len(self._held) - len(self._between) + 1, start)
                 return None
-            if self._take(self._cut(start, found + 1), certain=False):
+            if self._take(self._cut(start, position + 1), certain=False):
                 self._after = True
-                return found + 1
-            self._searched = found + 1
+                return position + 1
+            self._searched = position + 1
         end = self._end(start)
         if end is not None:
             self._take(self._cut(start, end), certain=True)

@@ -199,7 +199,7 @@ class _Tagged(Rows[SubmittedJob]):
     def _own(self, row: bytes) -> SubmittedJob | None:
         texts = self._texts.decode(row)
         both = (texts.admin_comment, texts.comment)
-        own = any(isinstance(each, str) and each.encode().startswith(self._prefix) for each in both)
+        own = any(isinstance(comment, str) and comment.encode().startswith(self._prefix) for comment in both)
         return self._job.decode(row) if own else None
 
     def _salvaged(self, row: bytes, why: str) -> None:
@@ -240,12 +240,12 @@ class SubmittingSession(DaemonsSession):
         left = self._left()
         response = self._send("GET", self._path(f"job/{job_id:d}", left()), "job", left(), most=LONG)
         try:
-            found = read(response, _One, f"job {job_id}").jobs
+            jobs = read(response, _One, f"job {job_id}").jobs
         except SlurmrestRefused as refused:
             if refused.error_number != NO_SUCH_JOB:
                 raise
             return None
-        return next((each for each in found if each.job_id == job_id), None)
+        return next((job for job in jobs if job.job_id == job_id), None)
 
     def accounted_jobs(self, name: str) -> tuple[SubmittedJob, ...]:
         """Jobs of that name that slurmdbd remembers, the last run of each. Not by user as well: slurmrestd looks a user's
@@ -257,14 +257,14 @@ class SubmittingSession(DaemonsSession):
         }  # fmt: skip
         rows = read(self._send("GET", path, "jobs of slurmdbd", left(), params=asked, most=LONG), _Rows, "jobs of slurmdbd")
         last: dict[int, _Row] = {}
-        for row in sorted(rows.jobs, key=lambda each: (each.time.submission, each.time.start)):
+        for row in sorted(rows.jobs, key=lambda record: (record.time.submission, record.time.start)):
             last[row.job_id] = row
         return tuple(row.job() for row in last.values())
 
     def partition_limits(self) -> dict[str, PartitionLimits]:
         """All partitions with the longest time limit of each."""
-        found = self._get("partitions/", _Limits, most=LONG).partitions
-        return {each.name: each for each in found}
+        partitions = self._get("partitions/", _Limits, most=LONG).partitions
+        return {partition.name: partition for partition in partitions}
 
 
 def _moment(seconds: int) -> Number:

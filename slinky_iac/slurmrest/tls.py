@@ -146,14 +146,14 @@ def served_until(url: str, files: Files, timeout_s: float) -> float:
 
 def explained(error: BaseException, files: Files, host: str) -> str | None:
     """What a TLS failure means and what to do; None where the failure isn't TLS's. None of them let the request through."""
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, ssl.SSLError):
-        found = found.__cause__ or found.__context__
-    if found is None:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is None:
         return None
-    if isinstance(found, ssl.SSLCertVerificationError):
-        return _server_refused(found, files, host)
-    reason = found.reason or ""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _server_refused(cause, files, host)
+    reason = cause.reason or ""
     if reason in NO_TLS:
         return "what answers there speaks no TLS: check host and port, or ask its admin for https"
     if reason in WANTS_CLIENT and files.client_cert is None:

@@ -94,10 +94,12 @@ def client_files(config: ClusterConfig, client: Client) -> dict[str, str]:
         return files
     number = client.slurm_uid
     passwd = ["root:x:0:0:root:/root:/bin/sh", f"{client.slurm_user}:x:{number}:{number}:SlurmUser:/:/usr/sbin/nologin"]
-    passwd += [f"{name}:x:{each.uid}:{each.gid}::{each.home}:/bin/sh" for name, each in sorted(client.people.items())]
+    passwd += [
+        f"{name}:x:{person.uid}:{person.gid}::{person.home}:/bin/sh" for name, person in sorted(client.people.items())
+    ]
     groups = {0: "root", number: client.slurm_user}
-    for name, each in sorted(client.people.items()):
-        groups.setdefault(each.gid, name if each.gid == each.uid else f"gid-{each.gid}")
+    for name, person in sorted(client.people.items()):
+        groups.setdefault(person.gid, name if person.gid == person.uid else f"gid-{person.gid}")
     group = [f"{name}:x:{gid}:" for gid, name in groups.items()]
     return files | {"users": "\n".join((*passwd, "")), "groups": "\n".join((*group, ""))}
 
@@ -111,7 +113,7 @@ def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
         pod["volumes"].append({"name": "slurm-people", "configMap": {"name": files}})
         pod["volumeMounts"] += _people()
     given = environment(config, client)
-    return pod | {"env": [{"name": each, "value": value} for each, value in given.items()]}
+    return pod | {"env": [{"name": variable, "value": value} for variable, value in given.items()]}
 
 
 def environment(config: ClusterConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
@@ -161,7 +163,7 @@ def deployment_spec(config: ClusterConfig, name: str, client: Client) -> Spec | 
 
 def ends_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether a Deployment that goes from ``old`` to ``new``, both whole inputs, ends its pod."""
-    before, after = (each.get("spec") or {} for each in (old, new))
+    before, after = (deployment.get("spec") or {} for deployment in (old, new))
     return before.get("template") != after.get("template") or before.get("replicas") != after.get("replicas")
 
 

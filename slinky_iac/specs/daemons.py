@@ -103,7 +103,7 @@ def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]],
 
 def _files_digest(config: ClusterConfig) -> str:
     """A digest of all files that daemons read besides slurm.conf; empty where there is none."""
-    files = [[name, sorted(each.items())] for _, name, each in script_maps(config) if each]
+    files = [[name, sorted(scripts.items())] for _, name, scripts in script_maps(config) if scripts]
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16] if files else ""
 
 
@@ -120,8 +120,8 @@ def _persistence(config: ClusterConfig) -> Spec:
 
 def accounting_spec(config: ClusterConfig) -> Spec:
     """Spec of the Accounting. For an outside slurmdbd the operator reads none of it: the Service does the work."""
-    for each in config.slurmdbd.hosts:
-        return {"external": True, "externalConfig": {"host": each.host, "port": each.port}}
+    for host in config.slurmdbd.hosts:
+        return {"external": True, "externalConfig": {"host": host.host, "port": host.port}}
     accounting = config.accounting
     database = accounting.database
     if database is None:

@@ -19,8 +19,10 @@ def dropped(config: StackConfig) -> tuple[Finding, ...]:
     stack that isn't sound can't be rendered."""
     if not config.operator_version.drops_empty_values:
         return ()
-    found = [each for one in resources(config) for each in _of(one.path, one.spec, one.raw, config.operator.version)]
-    return tuple(dict.fromkeys(found))
+    findings = [
+        finding for one in resources(config) for finding in _of(one.path, one.spec, one.raw, config.operator.version)
+    ]
+    return tuple(dict.fromkeys(findings))
 
 
 def _of(path: str, spec: Spec, raw: Raw, version: str) -> Iterator[Finding]:
@@ -42,7 +44,7 @@ def _is_container(part: object) -> bool:
 
 def _named(field: str, pieces: list[tuple[str, Any]]) -> tuple[str, str]:
     """The setting of a field as the stack's file has it, and what follows of its being dropped."""
-    known = next((each for each in CONSEQUENCES if field == each or field.startswith(f"{each}.")), None)
+    known = next((prefix for prefix in CONSEQUENCES if field == prefix or field.startswith(f"{prefix}.")), None)
     setting, then = CONSEQUENCES[known] if known else (field, f"{ELSE}; leave it out")
     of_raw = next((piece for piece, given in pieces if field in {".".join(at) for at, _ in places(given or {})}), None)
     return (f"{of_raw}.{field}" if of_raw else setting), then

@@ -53,44 +53,44 @@ def _port(name: str, port: int, target: int | None = None) -> Spec:
     return {"name": name, "port": port, "targetPort": target or port, "protocol": "TCP"}
 
 
-def endpoint_objects(found: Endpoint, labels: Mapping[str, str] | None = None) -> Iterator[Object]:
+def endpoint_objects(own_endpoint: Endpoint, labels: Mapping[str, str] | None = None) -> Iterator[Object]:
     """The Service, and its EndpointSlice where it has one. ``labels``: those of the Service."""
     yield Object(
-        logical=found.name,
+        logical=own_endpoint.name,
         api_version="v1",
         kind="Service",
-        name=found.name,
-        body={"spec": found.service},
+        name=own_endpoint.name,
+        body={"spec": own_endpoint.service},
         labels=labels or {},
         # Without endpoints of its own at first, an awaited Service would never become ready.
         annotations={"pulumi.com/skipAwait": "true"},
     )
-    if found.slice is not None:
+    if own_endpoint.slice is not None:
         yield Object(
-            logical=f"{found.name}-outside",
+            logical=f"{own_endpoint.name}-outside",
             api_version="discovery.k8s.io/v1",
             kind="EndpointSlice",
-            name=f"{found.name}-outside",
-            body=found.slice,
-            labels={"kubernetes.io/service-name": found.name},
-            after=found.name,
+            name=f"{own_endpoint.name}-outside",
+            body=own_endpoint.slice,
+            labels={"kubernetes.io/service-name": own_endpoint.name},
+            after=own_endpoint.name,
         )
 
 
 def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
     name = names.accounting_service(config.cluster.resource_name)
-    found = (Target(each.host, each.port) for each in config.slurmdbd.hosts)
-    return next((endpoint(name, "slurmdbd", names.SLURMDBD_PORT, each) for each in found), None)
+    targets = (Target(host.host, host.port) for host in config.slurmdbd.hosts)
+    return next((endpoint(name, "slurmdbd", names.SLURMDBD_PORT, target) for target in targets), None)
 
 
 def slurmctld_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed. With backups
     slurmrestd has a slurm.conf of the stack's, which names their port."""
     name = names.slurmctld_shim_service(config.cluster.resource_name)
-    found = config.slurmctld.joins if config.slurmctld.hosts and not has_backups(config) else ()
-    others = (each for each in found if each.port != names.SLURMCTLD_PORT)
-    return next((endpoint(name, "slurmctld", names.SLURMCTLD_PORT, each) for each in others), None)
+    targets = config.slurmctld.joins if config.slurmctld.hosts and not has_backups(config) else ()
+    others = (target for target in targets if target.port != names.SLURMCTLD_PORT)
+    return next((endpoint(name, "slurmctld", names.SLURMCTLD_PORT, target) for target in others), None)
 
 
 def has_backups(config: ClusterConfig) -> bool:
@@ -111,7 +111,7 @@ def slurmctld_target(config: ClusterConfig) -> Target | None:
     shim = slurmctld_endpoint(config)
     if shim is not None:
         return Target(f"{shim.name}.{config.cluster.namespace}", names.SLURMCTLD_PORT)
-    return next((Target(each.host, each.port) for each in config.slurmctld.hosts), None)
+    return next((Target(host.host, host.port) for host in config.slurmctld.hosts), None)
 
 
 def metrics_url(config: ClusterConfig, path: str = METRICS_PATH) -> str:

@@ -83,21 +83,21 @@ done
 def passwd_files(given: Passwd) -> dict[str, str]:
     """Entries of the ConfigMap, in the order of their numbers: who comes later goes below who is there. `*` lets no one in
     by a password, and asks for no entry in shadow, which the image doesn't have (passwd(5), pam_unix(8))."""
-    users = sorted(given.users.items(), key=lambda each: each[1].uid)
-    passwd = [f"{name}:*:{each.uid}:{each.gid}::{each.home or f'/home/{name}'}:{each.shell}" for name, each in users]
+    users = sorted(given.users.items(), key=lambda pair: pair[1].uid)
+    passwd = [f"{name}:*:{user.uid}:{user.gid}::{user.home or f'/home/{name}'}:{user.shell}" for name, user in users]
     return {"users": _paged(passwd), "groups": _paged(_group_lines(given))}
 
 
 def _group_lines(given: Passwd) -> Iterator[str]:
     """A group with more members than a page holds has several lines, which glibc reads as one group's (getgrouplist)."""
-    found = {gid: name for name, gid in given.groups.items()}
-    for name, each in given.users.items():
-        found.setdefault(each.gid, f"gid-{each.gid}" if name in given.groups else name)
+    groups = {gid: name for name, gid in given.groups.items()}
+    for name, user in given.users.items():
+        groups.setdefault(user.gid, f"gid-{user.gid}" if name in given.groups else name)
     members: dict[str, list[str]] = {}
-    for name, each in sorted(given.users.items(), key=lambda each: each[1].uid):
-        for group in dict.fromkeys(each.groups):
+    for name, user in sorted(given.users.items(), key=lambda pair: pair[1].uid):
+        for group in dict.fromkeys(user.groups):
             members.setdefault(group, []).append(name)
-    for gid, group in sorted(found.items()):
+    for gid, group in sorted(groups.items()):
         line = start = f"{group}:*:{gid}:"
         for name in members.get(group, ()):
             if len(line) + len(name) + 2 > PAGE:
@@ -126,7 +126,7 @@ def users_pod(config: ClusterConfig, image: str) -> Spec:
         return {}
     source = {
         "name": names.users(config.cluster.resource_name),
-        "items": [{"key": each, "path": file} for each, file in FILES.items()],
+        "items": [{"key": key, "path": file} for key, file in FILES.items()],
     }
     return {
         "initContainers": [_sidecar(config, image)],
@@ -141,7 +141,7 @@ def users_mounts(config: ClusterConfig) -> list[Spec]:
     """Mounts of the daemon's container."""
     if config.identity.passwd is None:
         return []
-    return [mount(_JOINED, f"/etc/{each}", each) for each in FILES.values()]
+    return [mount(_JOINED, f"/etc/{file}", file) for file in FILES.values()]
 
 
 def _sidecar(config: ClusterConfig, image: str) -> Spec:

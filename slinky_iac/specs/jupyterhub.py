@@ -121,7 +121,7 @@ def hub_role_rules() -> list[Spec]:
 def hub_values(config: ClusterConfig, name: str, client: Client, hub: JupyterHub) -> Spec:
     """Helm values: ours, and the stack's own merged over them. No key and no password is in them."""
     pod = client_pod(config, name, client)
-    people = {person: [each.uid, each.gid] for person, each in sorted(client.people.items())}
+    people = {person: [user.uid, user.gid] for person, user in sorted(client.people.items())}
     code = _PEOPLE.replace("@PEOPLE@", json.dumps(people)) + (_AS_PODS if hub.spawn == "pod" else _jobs(client, hub))
     image, _, tag = (hub.image or "").rpartition(":")
     ours: Spec = {
@@ -208,7 +208,7 @@ def _jobs(client: Client, hub: JupyterHub) -> str:
 
 def _ports(config: ClusterConfig) -> tuple[int, ...]:
     """Where notebooks connect: slurmctld, slurmd (srun) and slurmdbd (sacct)."""
-    own = [each.ports for each in flows(config) if each.source == "clients"]
+    own = [flow.ports for flow in flows(config) if flow.source == "clients"]
     return tuple(port for ports in own if isinstance(ports, tuple) for port in ports)
 
 

@@ -78,7 +78,7 @@ def selector(config: StackConfig, part: Part) -> Spec:
         case "slurmd":
             return {"matchLabels": app | {names.LABEL_CLUSTER: base}}
         case "login":
-            sets = [names.loginset_resource(base, each) for each in config.logins]
+            sets = [names.loginset_resource(base, login) for login in config.logins]
             return {"matchLabels": app, "matchExpressions": [_one_of(names.LABEL_INSTANCE, sets)]}
         case _:
             return {"matchLabels": app | {names.LABEL_INSTANCE: base}}
@@ -97,7 +97,7 @@ def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
     if part == "slurmrestd" and policies.api_server:
         yield _rule(_given(policies.api_server), own)
     if ports := through_services(config, part):
-        yield _rule([_block(each) for each in policies.nodes], ports)
+        yield _rule([_block(network) for network in policies.nodes], ports)
     clients = getattr(policies.clients, part)
     if clients:
         yield _rule(_given(clients), own)
@@ -109,7 +109,7 @@ def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
     """What a part connects to: jobs and users to all that isn't blocked, daemons to what they need."""
     egress = config.network_policies.egress
     if part in ("slurmd", "login"):
-        yield {"to": [{"namespaceSelector": {}}, *(_all_but(egress.blocked, each) for each in (4, 6))]}
+        yield {"to": [{"namespaceSelector": {}}, *(_all_but(egress.blocked, version) for version in (4, 6))]}
         return
     yield _to([{"podSelector": selector(config, part)}], _OWN[part])  # by its own Service, too
     for flow in together(flows(config)):
@@ -123,7 +123,7 @@ def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
 
 def _all_but(blocked: Iterable[Network], version: int) -> Spec:
     """Every address of one IP version but these."""
-    own = [each for each in blocked if ip_network(each).version == version]
+    own = [network for network in blocked if ip_network(network).version == version]
     return {"ipBlock": {"cidr": "0.0.0.0/0" if version == 4 else "::/0", **({"except": own} if own else {})}}
 
 
@@ -146,10 +146,10 @@ def _peers(config: StackConfig, end: End) -> list[Spec]:
             # The whole namespace: an operator that can't ask slurmrestd treats every node as drained and deletes busy pods.
             pods = [_space(config.operator.namespace)]
         case "clients":
-            return [_space(each) for each in sorted({client.namespace for client in config.clients.values()})]
+            return [_space(space) for space in sorted({client.namespace for client in config.clients.values()})]
         case "database":
-            hosts = [each.host for each in config.slurmdbd.databases if is_address(each.host)]
-            return _given(config.network_policies.egress.database) or [_block(network_of(each)) for each in hosts]
+            hosts = [database.host for database in config.slurmdbd.databases if is_address(database.host)]
+            return _given(config.network_policies.egress.database) or [_block(network_of(address)) for address in hosts]
         case "desk" | "API server" | "users":
             return []
         case _:
@@ -157,7 +157,7 @@ def _peers(config: StackConfig, end: End) -> list[Spec]:
     networks = [*(config.network_policies.nodes if on_host_network(config, end) else ())]
     for host in outside_hosts(config, end):
         networks += addresses_of(config, host)
-    return pods + [_block(each) for each in dict.fromkeys(networks)]
+    return pods + [_block(network) for network in dict.fromkeys(networks)]
 
 
 def _space(name: str) -> Spec:
@@ -165,7 +165,7 @@ def _space(name: str) -> Spec:
 
 
 def _given(peers: Iterable[Peer]) -> list[Spec]:
-    return [_peer(each) for each in peers]
+    return [_peer(peer) for peer in peers]
 
 
 def _peer(peer: Peer) -> Spec:
@@ -189,5 +189,5 @@ def _to(peers: list[Spec], ports: Ports) -> Spec:
 
 def _ports(ports: Ports) -> list[Spec]:
     if isinstance(ports, tuple):
-        return [{"protocol": "TCP", "port": each} for each in ports]
+        return [{"protocol": "TCP", "port": port} for port in ports]
     return [{"protocol": "TCP"}] if ports == ALL_TCP else []

@@ -45,9 +45,9 @@ class Resource:
         return own[self.kind](self.name) if self.kind in own else self.name
 
 
-def base_of(config: StackConfig, each: Resource) -> Spec:
+def base_of(config: StackConfig, resource: Resource) -> Spec:
     """The pod's spec as the operator has it, with its containers' own pieces, each by its name."""
-    return {"automountServiceAccountToken": False, **_BASES[each.kind](config, each)}
+    return {"automountServiceAccountToken": False, **_BASES[resource.kind](config, resource)}
 
 
 def _port(name: str, number: int) -> Spec:
@@ -79,11 +79,13 @@ def _keys(config: StackConfig, spec: Mapping[str, Any]) -> list[Spec]:
 
 def _public_files(spec: Mapping[str, Any]) -> list[Spec]:
     named = ((spec[field], key.bundle) for field, key in REFERENCES.items() if field in spec)
-    return [{"configMap": {"name": found["name"], "items": [_item(found["key"], file)]}} for found, file in named]
+    return [
+        {"configMap": {"name": reference["name"], "items": [_item(reference["key"], file)]}} for reference, file in named
+    ]
 
 
 def _mounted(own: Iterable[Mount]) -> list[Spec]:
-    return [mount(each.volume, each.path, each.entry, read_only=not each.writes) for each in own]
+    return [mount(place.volume, place.path, place.entry, read_only=not place.writes) for place in own]
 
 
 def _logfile(own: OwnPieces) -> Spec:
@@ -101,15 +103,15 @@ def _http(port: str) -> Spec:
     return {"startupProbe": live, "livenessProbe": live, "readinessProbe": {"httpGet": {"path": "/readyz", "port": port}}}
 
 
-def _controller(config: StackConfig, each: Resource) -> Spec:
-    spec = each.spec
+def _controller(config: StackConfig, resource: Resource) -> Spec:
+    spec = resource.spec
     pieces = own_pieces(config.operator_version, "controller", cluster=spec["clusterName"])
     own = {"name": "slurmctld", "ports": [_port("slurmctld", 6817)], **_http("slurmctld")}
     own["volumeMounts"] = _mounted(pieces.mounts)
     files = sorted(
         one["name"] for field in ("configFileRefs", "prologScriptRefs", "epilogScriptRefs") for one in spec.get(field, ())
     )
-    etc = [{"configMap": {"name": f"{each.name}-config"}}, *_keys(config, spec)]
+    etc = [{"configMap": {"name": f"{resource.name}-config"}}, *_keys(config, spec)]
     etc += [{"configMap": {"name": name}} for name in files]
     return {
         "containers": [own | raw_merge.own("controller", "container")],
@@ -139,20 +141,20 @@ def state_of(spec: Mapping[str, Any]) -> list[Spec]:
     return [{"name": STATE, "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
 
-def _accounting(config: StackConfig, each: Resource) -> Spec:
+def _accounting(config: StackConfig, resource: Resource) -> Spec:
     mounts = _mounted(own_pieces(config.operator_version, "accounting").mounts)
     own: Spec = {"name": "slurmdbd", "ports": [_port("slurmdbd", 6819)], "volumeMounts": mounts}
-    conf = {"secret": {"name": f"{each.name}-accounting", "items": [_item("slurmdbd.conf", "slurmdbd.conf")]}}
+    conf = {"secret": {"name": f"{resource.name}-accounting", "items": [_item("slurmdbd.conf", "slurmdbd.conf")]}}
     return {
         "containers": [
             own | {"readinessProbe": {"tcpSocket": {"port": 6819}}} | raw_merge.own("accounting", "container"),
         ],
         **raw_merge.own("accounting", "pod"),
-        "volumes": [_files(ETC, conf, *_keys(config, each.spec), *_public_files(each.spec)), _memory("run")],
+        "volumes": [_files(ETC, conf, *_keys(config, resource.spec), *_public_files(resource.spec)), _memory("run")],
     }
 
 
-def _restapi(config: StackConfig, each: Resource) -> Spec:
+def _restapi(config: StackConfig, resource: Resource) -> Spec:
     listens = {"tcpSocket": {"port": 6820}}
     security = "disable_unshare_files,disable_unshare_sysv"
     own = {
@@ -166,7 +168,7 @@ def _restapi(config: StackConfig, each: Resource) -> Spec:
         **raw_merge.own("restapi", "container"),
         "volumeMounts": _mounted(own_pieces(config.operator_version, "restapi").mounts),
     }
-    conf = {"configMap": {"name": f"{each.name}-config", "items": [_item("slurm.conf", "slurm.conf")]}}
+    conf = {"configMap": {"name": f"{resource.name}-config", "items": [_item("slurm.conf", "slurm.conf")]}}
     return {
         "containers": [own],
         **raw_merge.own("restapi", "pod"),
@@ -188,26 +190,26 @@ def _configless(config: StackConfig) -> list[str]:
 def _node_conf(spec: Mapping[str, Any]) -> list[str]:
     """``slurmdConfArgs``: parameters of the node, where the NodeSet's name is a feature."""
     hostname = str(spec["template"]["spec"]["hostname"]).strip("-")
-    found = {"Features": hostname}
+    parameters = {"Features": hostname}
     for item in str(spec.get("extraConf", "")).split():
         key, _, value = item.partition("=")
         key = "Features" if key.lower() in {"feature", "features"} else key.capitalize()
-        found[key] = f"{found[key]},{value}" if key in found else value
-    return ["--conf", f"'{' '.join(sorted(f'{key}={value}' for key, value in found.items()))}'"]
+        parameters[key] = f"{parameters[key]},{value}" if key in parameters else value
+    return ["--conf", f"'{' '.join(sorted(f'{key}={value}' for key, value in parameters.items()))}'"]
 
 
-def _nodeset(config: StackConfig, each: Resource) -> Spec:
-    ssh = each.spec.get("ssh", {}).get("enabled", False)
+def _nodeset(config: StackConfig, resource: Resource) -> Spec:
+    ssh = resource.spec.get("ssh", {}).get("enabled", False)
     pieces = own_pieces(config.operator_version, "nodesets", ssh=ssh)
     volumes = [_files(ETC, _slurm_key(config)), _memory("slurm-logfile")]
     if ssh:
-        volumes += [_sshd(each, "sshd_config"), _sssd(each.spec["ssh"])]
+        volumes += [_sshd(resource, "sshd_config"), _sssd(resource.spec["ssh"])]
     place = {"fieldRef": {"fieldPath": f"metadata.annotations['{_TOPOLOGY}']"}}
     env: list[Spec] = [{"name": config.operator_version.topology_variable, "valueFrom": place}]
     env += [{"name": "POD_CPUS", "value": "0"}, {"name": "POD_MEMORY", "value": "0"}]
     own = {
         "name": "slurmd",
-        "args": ["-Z", *_configless(config), *_node_conf(each.spec)],
+        "args": ["-Z", *_configless(config), *_node_conf(resource.spec)],
         "env": env if config.operator_version.drops_empty_values else [],
         "ports": [_port("slurmd", 6818), *([_port("ssh", 22)] if ssh else [])],
         **_http("slurmd"),
@@ -229,7 +231,7 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
 _TOPOLOGY: Final = names.ANNOTATION_TOPOLOGY
 
 
-def _loginset(config: StackConfig, each: Resource) -> Spec:
+def _loginset(config: StackConfig, resource: Resource) -> Spec:
     pieces = own_pieces(config.operator_version, "logins")
     own = {
         "name": "login",
@@ -254,9 +256,9 @@ def _loginset(config: StackConfig, each: Resource) -> Spec:
             _memory(ETC),
             _memory("sackd-dir"),
             _files("slurm-config", _slurm_key(config)),
-            _files("ssh-host-keys", {"secret": {"name": f"{each.name}-ssh-host-keys", "items": items}}),
-            _sshd(each, "sshd_config", "authorized_keys"),
-            _sssd(each.spec),
+            _files("ssh-host-keys", {"secret": {"name": f"{resource.name}-ssh-host-keys", "items": items}}),
+            _sshd(resource, "sshd_config", "authorized_keys"),
+            _sssd(resource.spec),
         ],
     }
 
@@ -271,9 +273,9 @@ def _searches(config: StackConfig) -> Spec:
     return {"searches": [f"{_workers(config)}.{config.cluster.namespace}.svc.cluster.local"]}
 
 
-def _sshd(each: Resource, *files: str) -> Spec:
+def _sshd(resource: Resource, *files: str) -> Spec:
     items = [_item(file, file, _PRIVATE) for file in files]
-    return _files("ssh-config", {"configMap": {"name": f"{each.name}-ssh-config", "items": items}})
+    return _files("ssh-config", {"configMap": {"name": f"{resource.name}-ssh-config", "items": items}})
 
 
 def _sssd(spec: Mapping[str, Any]) -> Spec:

@@ -33,61 +33,61 @@ _LISTS: Final = frozenset(_KEYS) - {"hostAliases"} | {"args", "command", "readin
 
 def strategic(base: Spec, patch: Mapping[str, Any]) -> Spec:
     """The operator's own piece under one of a custom resource, 1.1 and newer."""
-    found = _merged(base, _without_empty(patch))
-    if "args" in base and "args" in found and patch.get("args"):  # BuildContainer
-        found["args"] = [*base["args"], *patch["args"]]
-    return found
+    piece = _merged(base, _without_empty(patch))
+    if "args" in base and "args" in piece and patch.get("args"):  # BuildContainer
+        piece["args"] = [*base["args"], *patch["args"]]
+    return piece
 
 
 def replaced(base: Spec, patch: Mapping[str, Any]) -> Spec:
     """The same in 1.0, whose pointers tell false and 0 from nothing."""
-    found = dict(base)
+    piece = dict(base)
     for field, value in patch.items():
         if value is None or (isinstance(value, str | list) and not value):
             continue
         if field in _LISTS:
-            found[field] = [*found.get(field, []), *value]
+            piece[field] = [*piece.get(field, []), *value]
         elif field == "nodeSelector":
-            found[field] = {**found.get(field, {}), **value}
+            piece[field] = {**piece.get(field, {}), **value}
         else:
-            found[field] = value
-    return found
+            piece[field] = value
+    return piece
 
 
 def _merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Spec:
-    found = dict(base)
+    piece = dict(base)
     for field, value in patch.items():
-        held = found.get(field)
+        held = piece.get(field)
         if isinstance(value, Mapping) and isinstance(held, Mapping):
-            found[field] = _merged(held, value)
+            piece[field] = _merged(held, value)
         elif isinstance(value, list) and isinstance(held, list) and field in _KEYS:
-            found[field] = _listed(held, value, _KEYS[field])
+            piece[field] = _listed(held, value, _KEYS[field])
         elif value is not None:
-            found[field] = value
-    return found
+            piece[field] = value
+    return piece
 
 
 def _listed(base: list[Any], patch: list[Any], key: str) -> list[Any]:
     """``mergeSlice``: the patch in its order, and what the base alone has before the first entry that it has behind it."""
-    of_base = {each.get(key): dict(each) for each in base}
+    of_base = {member.get(key): dict(member) for member in base}
     merged = dict(of_base)
-    for each in patch:  # fields of an entry that say nothing aren't in Go's JSON (omitempty)
-        merged[each.get(key)] = _merged(merged.get(each.get(key), {}), {k: v for k, v in each.items() if v or v == {}})
+    for member in patch:  # fields of an entry that say nothing aren't in Go's JSON (omitempty)
+        merged[member.get(key)] = _merged(merged.get(member.get(key), {}), {k: v for k, v in member.items() if v or v == {}})
     places = {name: number for number, name in enumerate(of_base)}
-    given = list(dict.fromkeys(each.get(key) for each in patch))
+    given = list(dict.fromkeys(member.get(key) for member in patch))
     alone = [name for name in of_base if name not in given]
-    found: list[Any] = []
+    members: list[Any] = []
     while given or alone:
         is_before = bool(alone) and (not given or (given[0] in places and places[alone[0]] < places[given[0]]))
-        found.append(merged[(alone if is_before else given).pop(0)])
-    return found
+        members.append(merged[(alone if is_before else given).pop(0)])
+    return members
 
 
 def _without_empty(patch: Mapping[str, Any]) -> Spec:
     """``removeEmpty``: not in lists, whose entries stay as they are."""
-    found: Spec = {}
+    piece: Spec = {}
     for field, value in patch.items():
         kept = _without_empty(value) if isinstance(value, Mapping) else value
         if kept:
-            found[field] = kept
-    return found
+            piece[field] = kept
+    return piece

@@ -53,42 +53,42 @@ def resources(config: StackConfig) -> Iterator[Resource]:
         yield Resource(f"logins.{name}", "LoginSet", own, "login", loginset_spec(config, name, login), login.raw, {})
 
 
-def pod_of(config: StackConfig, each: Resource) -> Spec | None:
+def pod_of(config: StackConfig, resource: Resource) -> Spec | None:
     """Metadata and spec of one pod of a custom resource, without a name; None where its daemon is outside."""
-    if each.container not in each.spec:
+    if resource.container not in resource.spec:
         return None
-    spec = _spec(config, each)
-    volumes = [*spec.get("volumes", []), *(state_of(each.spec) if each.kind == "Controller" else [])]
-    made = claims(each.spec, each.kind)
+    spec = _spec(config, resource)
+    volumes = [*spec.get("volumes", []), *(state_of(resource.spec) if resource.kind == "Controller" else [])]
+    made = claims(resource.spec, resource.kind)
     for claim in made:  # as the StatefulSet and the NodeSet do, by name (updateStorage)
         volumes = [one for one in volumes if one.get("name") != claim]
-    own = [{"name": one, "persistentVolumeClaim": {"claimName": f"{one}-{each.workload}-0"}} for one in made]
+    own = [{"name": one, "persistentVolumeClaim": {"claimName": f"{one}-{resource.workload}-0"}} for one in made]
     spec["volumes"] = [*own, *volumes]
-    if each.kind == "NodeSet":  # the first pod's; in DaemonSet mode the Kubernetes node's name
+    if resource.kind == "NodeSet":  # the first pod's; in DaemonSet mode the Kubernetes node's name
         spec["hostname"] = f"{spec.get('hostname', '')}0"
         spec["affinity"] = _apart(spec.get("affinity", {}))
-    return {"metadata": filled(_metadata(config, each, spec)), "spec": filled(spec)}
+    return {"metadata": filled(_metadata(config, resource, spec)), "spec": filled(spec)}
 
 
-def _spec(config: StackConfig, each: Resource) -> Spec:
-    version, section = config.operator_version, _SECTIONS[each.kind]
+def _spec(config: StackConfig, resource: Resource) -> Spec:
+    version, section = config.operator_version, _SECTIONS[resource.kind]
     merged = strategic if version.merges_mappings else replaced
-    given = {**each.spec.get("template", {}).get("spec", {}), **each.gated}
+    given = {**resource.spec.get("template", {}).get("spec", {}), **resource.gated}
     given = raw_merge.read(version, section, "pod", given)
-    base = base_of(config, each)
-    own, *others = (_container(config, each, one) for one in base.pop("containers"))
-    before = [_container(config, each, one) for one in base.pop("initContainers", [])]
+    base = base_of(config, resource)
+    own, *others = (_container(config, resource, one) for one in base.pop("containers"))
+    before = [_container(config, resource, one) for one in base.pop("initContainers", [])]
     spec = merged(base, {key: value for key, value in given.items() if key not in _CHAINED})
-    if each.kind == "RestApi":  # behind all that is given: slurmrestd [OPTIONS] [host:port]…
+    if resource.kind == "RestApi":  # behind all that is given: slurmrestd [OPTIONS] [host:port]…
         own["args"] = [*own.get("args", []), f"0.0.0.0:{names.SLURMRESTD_PORT}"]
     spec["containers"] = [own, *others, *given.get("containers", [])]
     spec["initContainers"] = [*before, *given.get("initContainers", [])]
     return spec
 
 
-def _container(config: StackConfig, each: Resource, base: Spec) -> Spec:
-    version, section = config.operator_version, _SECTIONS[each.kind]
-    given = raw_merge.read(version, section, "container", each.spec.get(base["name"], {}))
+def _container(config: StackConfig, resource: Resource, base: Spec) -> Spec:
+    version, section = config.operator_version, _SECTIONS[resource.kind]
+    given = raw_merge.read(version, section, "container", resource.spec.get(base["name"], {}))
     if not version.merges_mappings:
         return replaced(base, given)
     if version.minor > 1 and base["name"] == "login":  # its port by its name (loginContainer, 1.2.0)
@@ -97,22 +97,22 @@ def _container(config: StackConfig, each: Resource, base: Spec) -> Spec:
     return strategic(base, given)
 
 
-def _metadata(config: StackConfig, each: Resource, spec: Mapping[str, Any]) -> Spec:
-    none = each.kind == "Accounting" and not config.operator_version.labels_slurmdbd
-    metadata = {} if none else each.spec.get("template", {}).get("metadata", {})
-    first = f"{each.workload}-0"
+def _metadata(config: StackConfig, resource: Resource, spec: Mapping[str, Any]) -> Spec:
+    none = resource.kind == "Accounting" and not config.operator_version.labels_slurmdbd
+    metadata = {} if none else resource.spec.get("template", {}).get("metadata", {})
+    first = f"{resource.workload}-0"
     own = {
-        names.LABEL_NAME: each.container,
-        names.LABEL_INSTANCE: each.name,
-        names.LABEL_COMPONENT: "worker" if each.kind == "NodeSet" else each.kind.lower().removesuffix("set"),
+        names.LABEL_NAME: resource.container,
+        names.LABEL_INSTANCE: resource.name,
+        names.LABEL_COMPONENT: "worker" if resource.kind == "NodeSet" else resource.kind.lower().removesuffix("set"),
     }
-    if each.kind == "NodeSet":
+    if resource.kind == "NodeSet":
         own |= {names.LABEL_CLUSTER: config.cluster.resource_name, names.LABEL_POD_HOSTNAME: str(spec["hostname"])}
         own |= {names.LABEL_POD_NAME: first}
-        mode = each.spec.get("scalingMode") or "StatefulSet"
+        mode = resource.spec.get("scalingMode") or "StatefulSet"
         own |= {names.LABEL_POD_INDEX: "0"} if mode == "StatefulSet" else {}
         own |= {names.LABEL_SCALING_MODE: mode} if config.operator_version.has_scaling_mode else {}
-    annotations = {**metadata.get("annotations", {}), "kubectl.kubernetes.io/default-container": each.container}
+    annotations = {**metadata.get("annotations", {}), "kubectl.kubernetes.io/default-container": resource.container}
     return {"labels": {**metadata.get("labels", {}), **own}, "annotations": annotations}
 
 
@@ -124,7 +124,7 @@ def _apart(affinity: Mapping[str, Any]) -> Spec:
 
 def claims(spec: Spec, kind: str) -> list[str]:
     """Names of volumes that come of claims which a custom resource makes."""
-    found = [str(each.get("metadata", {}).get("name", "")) for each in spec.get("volumeClaimTemplates", [])]
+    volumes = [str(template.get("metadata", {}).get("name", "")) for template in spec.get("volumeClaimTemplates", [])]
     kept = spec.get("persistence", {})
     own = kind == "Controller" and kept.get("enabled", True) and not kept.get("existingClaim")
-    return [*found, *([STATE] if own else [])]
+    return [*volumes, *([STATE] if own else [])]

@@ -10,15 +10,15 @@ from slinky_iac.specs.shared import Spec
 
 def with_raw(config: ClusterConfig, spec: Spec, raw: Raw, section: str) -> Spec:
     """The spec of a section's custom resource with its raw pieces, for the release of the operator that merges them."""
-    found, container, version = dict(spec), DAEMONS[section], config.operator_version
+    full_spec, container, version = dict(spec), DAEMONS[section], config.operator_version
     if raw.pod:
-        template = found.get("template", {})
+        template = full_spec.get("template", {})
         ours = template.get("spec", {})
-        found["template"] = {**template, "spec": beside(ours, completed(version, section, "pod", raw.pod, ours))}
+        full_spec["template"] = {**template, "spec": beside(ours, completed(version, section, "pod", raw.pod, ours))}
     if raw.container:
-        ours = found[container]
-        found[container] = beside(ours, completed(version, section, "container", raw.container, ours))
+        ours = full_spec[container]
+        full_spec[container] = beside(ours, completed(version, section, "container", raw.container, ours))
     if raw.service:
-        service = found.get("service", {})
-        found["service"] = {**service, "spec": beside(service.get("spec", {}), raw.service)}
-    return beside(found, raw.spec)
+        service = full_spec.get("service", {})
+        full_spec["service"] = {**service, "spec": beside(service.get("spec", {}), raw.service)}
+    return beside(full_spec, raw.spec)

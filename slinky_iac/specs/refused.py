@@ -31,15 +31,15 @@ def unmakeable(config: StackConfig) -> tuple[Finding, ...]:
 
 def refused(config: StackConfig) -> tuple[Finding, ...]:
     """An error for each. ``config`` has no other errors: a spec of a stack that isn't sound can't be rendered."""
-    return tuple(dict.fromkeys(finding for each in resources(config) for finding in _of(config, each)))
+    return tuple(dict.fromkeys(finding for resource in resources(config) for finding in _of(config, resource)))
 
 
-def _of(config: StackConfig, each: Resource) -> Iterator[Finding]:
-    pod = pod_of(config, each)
+def _of(config: StackConfig, resource: Resource) -> Iterator[Finding]:
+    pod = pod_of(config, resource)
     if pod is None:
         return
     for below, why in pod_faults(pod["spec"], pod["metadata"]):
-        yield at(f"{each.path}.{_setting(each, below)}").error(
+        yield at(f"{resource.path}.{_setting(resource, below)}").error(
             f"{why}. Kubernetes would refuse the pod, which slurm-operator makes of this and its own pieces after"
             " `pulumi up` has ended"
         )
@@ -52,7 +52,7 @@ def pod_faults(spec: Piece, metadata: Piece | None = None) -> Faults:
     yield from ((f".metadata{path}", why) for path, why in app_armor(spec, metadata or {}))
 
 
-def _setting(each: Resource, below: str) -> str:
+def _setting(resource: Resource, below: str) -> str:
     """The setting of a place in the pod. Numbers of entries are those of the pod, so they are left out."""
     field, _, rest = below.removeprefix(".").partition(".")
     name = _INDEX.sub("", field)
@@ -60,7 +60,7 @@ def _setting(each: Resource, below: str) -> str:
         return f"pod.{rest}"
     if name == "containers" and field.startswith("containers[0]"):
         return f"raw.container.{_INDEX.sub('', rest)}".rstrip(".")
-    if name == "volumes" and each.kind in _WITH_VOLUMES:
+    if name == "volumes" and resource.kind in _WITH_VOLUMES:
         return "volumes"
     return f"raw.pod.{name}"
 
@@ -68,28 +68,28 @@ def _setting(each: Resource, below: str) -> str:
 def _references(pod: Piece) -> Faults:
     """What doesn't fit between the pieces of a whole pod, each with its path below the spec: ``ValidateVolumes``,
     ``ValidateVolumeMounts``, ``ValidateVolumeDevices``, ``validateContainers``, ``validateContainerResources``."""
-    volumes = {str(each.get("name")): each for each in listed(pod, "volumes")}
-    asked = {str(each.get("name")) for each in listed(pod, "resourceClaims")}
-    if doubled := _twice(str(each.get("name")) for each in listed(pod, "volumes")):
+    volumes = {str(volume.get("name")): volume for volume in listed(pod, "volumes")}
+    asked = {str(request.get("name")) for request in listed(pod, "resourceClaims")}
+    if doubled := _twice(str(volume.get("name")) for volume in listed(pod, "volumes")):
         yield ".volumes", f"has {name_of(doubled)} twice; Kubernetes takes a volume's name once"
-    every = [(f".{field}[{n}]", each) for field in _CONTAINERS for n, each in enumerate(listed(pod, field))]
-    if doubled := _twice(str(each.get("name")) for _, each in every):
-        place = next(path for path, each in reversed(every) if str(each.get("name")) == doubled)
+    every = [(f".{field}[{n}]", container) for field in _CONTAINERS for n, container in enumerate(listed(pod, field))]
+    if doubled := _twice(str(container.get("name")) for _, container in every):
+        place = next(path for path, container in reversed(every) if str(container.get("name")) == doubled)
         yield f"{place}.name", f"is {name_of(doubled)}, and the pod has a container of that name"
-    for path, each in every:
+    for path, container in every:
         for field in ("volumeMounts", "volumeDevices"):
-            for piece in listed(each, field):
+            for piece in listed(container, field):
                 name = str(piece.get("name"))
                 if name not in volumes:
                     yield f"{path}.{field}", f"has {name_of(name)}, and the pod has no such volume"
                 elif field == "volumeDevices" and "persistentVolumeClaim" not in volumes[name]:
                     yield f"{path}.{field}", f"has {name_of(name)}, which isn't a claim's volume"
-                elif field == "volumeMounts" and _passes_on(piece, each):
+                elif field == "volumeMounts" and _passes_on(piece, container):
                     yield (
                         f"{path}.{field}",
                         f"has {name_of(name)} with mountPropagation: Bidirectional; privileged ones only may",
                     )
-        resources = each.get("resources")
+        resources = container.get("resources")
         for claim in listed(resources, "claims") if isinstance(resources, Mapping) else ():
             if str(claim.get("name")) not in asked:
                 yield (
@@ -106,5 +106,5 @@ def _passes_on(mount: Piece, container: Piece) -> bool:
 
 def _twice(every: Iterable[str]) -> str:
     """The first name that comes a second time."""
-    found = Counter(every)
-    return next((name for name, times in found.items() if times > 1), "")
+    counts = Counter(every)
+    return next((name for name, times in counts.items() if times > 1), "")

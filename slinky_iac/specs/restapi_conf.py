@@ -49,7 +49,7 @@ def slurm_conf(config: ClusterConfig) -> str:
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={names.SLURM_USER}",
-        *(f"SlurmctldHost={each.host}" for each in config.slurmctld.hosts),
+        *(f"SlurmctldHost={host.host}" for host in config.slurmctld.hosts),
         f"SlurmctldPort={first.port}",
         "AuthType=auth/slurm",
         "CredType=auth/slurm",

@@ -61,8 +61,8 @@ def key_references(config: ClusterConfig) -> Spec:
 
 def public_references(config: ClusterConfig) -> Spec:
     """Where slurmctld or slurmdbd in Kubernetes finds public keys by which it judges; nothing where the stack has none."""
-    found = ((key.reference, config.bundle_of(key)) for key in config.own_keys)
-    return {field: place.reference for field, place in found if place is not None}
+    places = ((key.reference, config.bundle_of(key)) for key in config.own_keys)
+    return {field: place.reference for field, place in places if place is not None}
 
 
 def image_of(config: ClusterConfig, daemon: Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"]) -> str:

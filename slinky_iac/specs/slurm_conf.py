@@ -171,8 +171,8 @@ class Parameter:
         if self.compared is Compared.EQUAL:
             is_enough = str(got) == self.over_rest or bare(self.key, str(got)) == bare(self.key, value)
             return () if is_enough else (value,)
-        there = {item_name(self.key, str(each)) for each in (got if isinstance(got, list) else str(got).split(","))}
-        return tuple(each for each in value.split(",") if item_name(self.key, each) not in there)
+        there = {item_name(self.key, str(word)) for word in (got if isinstance(got, list) else str(got).split(","))}
+        return tuple(word for word in value.split(",") if item_name(self.key, word) not in there)
 
 
 REQUIRED: Final = (
@@ -245,7 +245,7 @@ of their own on purpose: they judge what this program renders."""
 
 def parameter(key: str) -> Parameter:
     """The required parameter of that name."""
-    return next(each for each in REQUIRED if each.key == key)
+    return next(requirement for requirement in REQUIRED if requirement.key == key)
 
 
 def line(key: str, config: StackConfig) -> str:
@@ -255,13 +255,15 @@ def line(key: str, config: StackConfig) -> str:
 
 def required(config: StackConfig) -> tuple[tuple[Parameter, str], ...]:
     """The parameters that this stack needs of an external slurmctld, with their values."""
-    return tuple((each, value) for each in REQUIRED if (value := each.value(config)))
+    return tuple((requirement, value) for requirement in REQUIRED if (value := requirement.value(config)))
 
 
-def commented(each: Parameter, value: str) -> tuple[str, ...]:
+def commented(requirement: Parameter, value: str) -> tuple[str, ...]:
     """The line of a parameter, below what its admin has to know of it."""
-    comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
-    return (*((f"# {comment}",) if comment else ()), f"{each.key}={value}")
+    comment = requirement.comment or (
+        "keep what this line has in your file: add to it with a comma" if requirement.adds else ""
+    )
+    return (*((f"# {comment}",) if comment else ()), f"{requirement.key}={value}")
 
 
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
@@ -281,13 +283,13 @@ def outside_slurm_conf(config: StackConfig) -> str:
     if config.slurmctld.owns_conf:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
-    hosts = [each.host for each in config.slurmctld.hosts]
+    hosts = [host.host for host in config.slurmctld.hosts]
     if (
         len(hosts) > 1
     ):  # for a reader alone: an own line may name them otherwise, and a second line would be another slurmctld
         lines.append(f"# keep your SlurmctldHost lines; they name these hosts, the primary first: {', '.join(hosts)}")
-    for each, value in required(config):
-        lines += commented(each, value)
+    for requirement, value in required(config):
+        lines += commented(requirement, value)
     sets = (*nodeset_lines(config).values(), *partition_lines(config).values())
     metal = metal_lines(config)
     if metal:

@@ -32,7 +32,7 @@ def script() -> str:
 def trial_files(config: StackConfig) -> dict[str, str]:
     """Files of /etc/slurm by name: slurm.conf, configuration files and, with a slurmdbd in Kubernetes, slurmdbd.conf."""
     files = operator_conf.files(config) | dict(config.controller.config_files) | {"slurm.conf": _slurm_conf(config)}
-    if any(each.daemon == "slurmdbd" for each in trials(config)):
+    if any(trial.daemon == "slurmdbd" for trial in trials(config)):
         files["slurmdbd.conf"] = _slurmdbd_conf(config)
     return files
 
@@ -62,7 +62,7 @@ FILE, IMAGE = "file.", "image."
 def record(config: StackConfig) -> dict[str, str]:
     """What a trial of this stack is a trial of: a digest of each file, and the daemons' images."""
     files = {f"{FILE}{name}": hashlib.sha256(text.encode()).hexdigest()[:32] for name, text in trial_files(config).items()}
-    return files | {f"{IMAGE}{each.daemon}": each.image for each in trials(config)}
+    return files | {f"{IMAGE}{trial.daemon}": trial.image for trial in trials(config)}
 
 
 def _slurm_conf(config: StackConfig) -> str:
@@ -76,7 +76,7 @@ def _slurm_conf(config: StackConfig) -> str:
         *(pair(key, value) for key, value in written.items()),
         *(f"Prolog={name}" for name in sorted(controller.prolog)),
         *(f"Epilog={name}" for name in sorted(controller.epilog)),
-        *(line for each in own for line in each),
+        *(line for block in own for line in block),
         controller_extra_conf(config),
     ]
     given = next((value for key, value in controller.extra_conf.items() if key.lower() == _MERGED.lower()), "")
@@ -90,4 +90,4 @@ def _slurmdbd_conf(config: StackConfig) -> str:
     if not config.operator_version.prunes_slurm_conf:
         own["LogTimeFormat"] = operator_conf.LOG_TIME_FORMAT
     extra = config.accounting.extra_conf
-    return "\n".join(pair(key, value) for each in (own, extra) for key, value in each.items()) + "\n"
+    return "\n".join(pair(key, value) for section in (own, extra) for key, value in section.items()) + "\n"

@@ -73,7 +73,7 @@ def _placed(nodeset: NodeSet) -> PodSettings:
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
     """Each once: a volume that is mounted at several places has an entry for each of them."""
     every = [{"name": v.name, **v.source} for v in settings.volumes]
-    return [each for number, each in enumerate(every) if each not in every[:number]]
+    return [volume for number, volume in enumerate(every) if volume not in every[:number]]
 
 
 def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:
@@ -105,8 +105,8 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     bundle, limits = config.bundle_of(SLURM), _limits(nodeset.resources)
     given = [{"name": key, "value": value} for key, value in nodeset.env.items()]
     named = (*_OURS, config.operator_version.topology_variable)
-    later = [each for each in given if any(f"$({name})" in each["value"] for name in named)]
-    env = [each for each in given if each not in later]
+    later = [variable for variable in given if any(f"$({name})" in variable["value"] for name in named)]
+    env = [variable for variable in given if variable not in later]
     env += conf_server_env(config)
     if nodeset.resources.cpus:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})

@@ -66,8 +66,8 @@ def records_of(kube: KubeClient, space: str, owner: Mapping[str, str], name: str
     """Helm's records of a release by the label of their owner, the newest last: never what they hold."""
     selector = ",".join(f"{key}={value}" for key, value in {**owner, "name": name}.items())
     params, headers = {"labelSelector": selector}, {"accept": marks.METADATA_OF_ALL}
-    found = kube.listed(place("Secret", space), PartlyListed[_Record], f"Secrets of {space}", params, headers)
-    return sorted((each.metadata for each in found), key=_revision)
+    records = kube.listed(place("Secret", space), PartlyListed[_Record], f"Secrets of {space}", params, headers)
+    return sorted((record.metadata for record in records), key=_revision)
 
 
 def _revision(record: WrittenMeta) -> int:
@@ -80,27 +80,30 @@ def living(kube: KubeClient, space: str) -> tuple[Live, ...]:
 
     Raises :class:`slinky_iac.errors.KubeError`, also where autoscalers can't be seen, which isn't the same as none.
     """
-    found = tuple(each for kind in KINDS for each in _of_kind(kube, space, kind))
+    resources = tuple(resource for kind in KINDS for resource in _of_kind(kube, space, kind))
     scalers = all_scalers(kube, space)
-    return tuple(replace(each, writers=writing(scalers, each.name)) if each.kind == "NodeSet" else each for each in found)
+    return tuple(
+        replace(resource, writers=writing(scalers, resource.name)) if resource.kind == "NodeSet" else resource
+        for resource in resources
+    )
 
 
 def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:
     try:
-        found = kube.listed(place(kind, space), Listed[_Object], f"{kind}s of {space}")
+        resources = kube.listed(place(kind, space), Listed[_Object], f"{kind}s of {space}")
     except KubeNotFound:
         return []
     return [
         Live(
             kind=kind,
-            name=each.metadata.name,
-            uid=each.metadata.uid,
-            spec=each.spec,
-            labels=each.metadata.labels,
-            annotations=each.metadata.annotations,
-            managers=frozenset(claim.manager for claim in each.metadata.managed_fields),
-            setters=each.metadata.of_spec,
-            numbers=each.metadata.of_number,
+            name=resource.metadata.name,
+            uid=resource.metadata.uid,
+            spec=resource.spec,
+            labels=resource.metadata.labels,
+            annotations=resource.metadata.annotations,
+            managers=frozenset(claim.manager for claim in resource.metadata.managed_fields),
+            setters=resource.metadata.of_spec,
+            numbers=resource.metadata.of_number,
         )
-        for each in sorted(found, key=lambda each: each.metadata.name)
+        for resource in sorted(resources, key=lambda manifest: manifest.metadata.name)
     ]

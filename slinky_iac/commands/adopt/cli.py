@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
         living = ask.living(kube, found_in)
     if release.record is None:
         release = replace(release, version=chart_version(living, fullname(release.values, release.name)))
-    found = settings(release, living)
-    leave_unsound(found.taken, errors_of)
-    own = found.taken.settings
+    reading = settings(release, living)
+    leave_unsound(reading.taken, errors_of)
+    own = reading.taken.settings
     reached = {key: value for key in ("kubeconfig", "context") if (value := getattr(arguments, key))}
     if reached:
         own["kubernetes"] = reached
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     write(arguments.out, text)
     made = f"{arguments.out}: from release {release.name} of chart {release.version}."
     made += " Nothing else was written, nothing was changed"
-    return _told(arguments, Told(arguments.out, made, release.version, found, places, between))
+    return _told(arguments, Told(arguments.out, made, release.version, reading, places, between))
 
 
 @dataclass(frozen=True)
@@ -253,12 +253,18 @@ def _between(between: Verdict, paint: Paint, width: int) -> Iterator[str]:
         yield from columns([titles, *map(_row, between.differences)], paint, {"restart": "red"})
 
 
-def _row(each: Difference) -> tuple[str, str, str, str, str]:
-    return each.of, each.field, shown(each.field, each.live), shown(each.field, each.stack), _pods(each)
+def _row(difference: Difference) -> tuple[str, str, str, str, str]:
+    return (
+        difference.of,
+        difference.field,
+        shown(difference.field, difference.live),
+        shown(difference.field, difference.stack),
+        _pods(difference),
+    )
 
 
-def _pods(each: Difference) -> str:
-    return "restart" if each.restarts else "stay"
+def _pods(difference: Difference) -> str:
+    return "restart" if difference.restarts else "stay"
 
 
 def shown(field: str, value: object) -> str:
@@ -272,14 +278,17 @@ def shown(field: str, value: object) -> str:
 def _without_values(value: object) -> object:
     """Variables by their names: what they hold may be a password."""
     if isinstance(value, list):
-        return [each["name"] if isinstance(each, dict) and {"name", "value"} == each.keys() else each for each in value]
+        return [
+            variable["name"] if isinstance(variable, dict) and {"name", "value"} == variable.keys() else variable
+            for variable in value
+        ]
     return value
 
 
 def _stack_of(file: str) -> str:
     """Name of the stack whose file this is, by Pulumi's own rule; STACK where it isn't called so."""
-    found = _STACK_FILE.fullmatch(Path(file).name)
-    return found[1] if found else "STACK"
+    match = _STACK_FILE.fullmatch(Path(file).name)
+    return match[1] if match else "STACK"
 
 
 def _next(file: str, between: Verdict | None) -> str:
@@ -316,7 +325,7 @@ def _as_json(told: Told) -> dict[str, object]:
         "unfit": [] if between is None else list(between.unfit),
         "kept": [] if between is None else list(between.kept),
         "differences": [
-            dict(zip(("object", "field", "runs", "stack", "pods"), _row(each), strict=True))
-            for each in ([] if between is None else between.differences)
+            dict(zip(("object", "field", "runs", "stack", "pods"), _row(difference), strict=True))
+            for difference in ([] if between is None else between.differences)
         ],
     }

@@ -95,7 +95,7 @@ class Verdict:
     @property
     def restarting(self) -> tuple[str, ...]:
         """Objects whose pods would be replaced."""
-        return tuple(dict.fromkeys(each.of for each in self.differences if each.restarts))
+        return tuple(dict.fromkeys(difference.of for difference in self.differences if difference.restarts))
 
 
 def settings(release: Release, living: Sequence[Live]) -> Read:
@@ -105,10 +105,10 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
         version = OperatorVersion.parse(release.version)
     except ValueError as wrong:
         raise ProjectError(f"chart of release {release.name}: {wrong}. Nothing was written") from None
-    found = read(release.values, release=release.name, namespace=release.namespace, line=(version.major, version.minor))
-    own = found.taken.settings
+    reading = read(release.values, release=release.name, namespace=release.namespace, line=(version.major, version.minor))
+    own = reading.taken.settings
     name = own["cluster"]["resourceName"]
-    daemon = next((each for each in living if (each.kind, each.name) == ("Controller", name)), None)
+    daemon = next((resource for resource in living if (resource.kind, resource.name) == ("Controller", name)), None)
     if daemon is None:
         raise ProjectError(
             f"Controller {release.namespace}/{name} isn't in Kubernetes, though Helm has a record of release {release.name}."
@@ -121,11 +121,11 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
         **_key(daemon, version.jwt_ref_field, "jwt"),
     }
     own["cluster"]["createNamespace"] = False
-    found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
-    _carry(own, name, living, found.notes, found.taken.left)
-    _without_sssd(own, name, living, found)
-    found.taken.settings = ordered(own)
-    return found
+    reading.notes[:] = [note for note in reading.notes if "keys.source: generated" not in note]
+    _carry(own, name, living, reading.notes, reading.taken.left)
+    _without_sssd(own, name, living, reading)
+    reading.taken.settings = ordered(own)
+    return reading
 
 
 def _key(daemon: Live, field: str, word: str) -> dict[str, Any]:
@@ -137,47 +137,47 @@ def _key(daemon: Live, field: str, word: str) -> dict[str, Any]:
 
 def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: list[str], left: list[tuple[str, str]]) -> None:
     """Put what runs into the settings, over what the values say."""
-    live = {(each.kind, each.name): each for each in living}
+    live = {(resource.kind, resource.name): resource for resource in living}
     for kind, section in _DAEMONS.items():
-        found = live.get((kind, cluster))
-        if found is not None and not found.spec.get("external"):
-            _pod(own.setdefault(section, {}), found)
-            _password(own[section], found)
+        counterpart = live.get((kind, cluster))
+        if counterpart is not None and not counterpart.spec.get("external"):
+            _pod(own.setdefault(section, {}), counterpart)
+            _password(own[section], counterpart)
     for name, part in own.get("nodesets", {}).items():
-        if found := live.get(("NodeSet", nodeset_resource(cluster, name))):
-            _set(f"nodesets.{name}", part, found, "slurmd", notes)
-            modes.carry(part, found)
-            if padding := found.spec.get("ordinalPadding"):
+        if counterpart := live.get(("NodeSet", nodeset_resource(cluster, name))):
+            _set(f"nodesets.{name}", part, counterpart, "slurmd", notes)
+            modes.carry(part, counterpart)
+            if padding := counterpart.spec.get("ordinalPadding"):
                 left[:] = [row for row in left if row[0] != f"nodesets.{name}.ordinalPadding"]
                 notes.append(
                     f"nodesets.{name}.ordinalPadding: {padding} stays, and with it the names of nodes, also of new ones."
                     " No setting writes it: a NodeSet that the stack makes again has names without zeros"
                 )
-            if value_at(found.spec, ("ssh", "enabled")):
-                part["ssh"] = {**part.get("ssh", {}), **_sssd(value_at(found.spec, ("ssh", "sssdConfRef")))}
+            if value_at(counterpart.spec, ("ssh", "enabled")):
+                part["ssh"] = {**part.get("ssh", {}), **_sssd(value_at(counterpart.spec, ("ssh", "sssdConfRef")))}
     for name, part in own.get("logins", {}).items():
-        if found := live.get(("LoginSet", loginset_resource(cluster, name))):
-            _set(f"logins.{name}", part, found, "login", notes)
-            part.update(_sssd(found.spec.get("sssdConfRef")))
+        if counterpart := live.get(("LoginSet", loginset_resource(cluster, name))):
+            _set(f"logins.{name}", part, counterpart, "login", notes)
+            part.update(_sssd(counterpart.spec.get("sssdConfRef")))
     if images := _images(living):
         own["cluster"]["images"] = {**own["cluster"].get("images", {}), **images}
 
 
 def _images(living: Sequence[Live]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    images: dict[str, Any] = {}
     for kind, container, setting in _IMAGES:
-        for inner in (each.spec.get(container) for each in living if each.kind == kind):
+        for inner in (resource.spec.get(container) for resource in living if resource.kind == kind):
             if image := value_at(inner, ("image",)):
-                found[setting] = image
-                found["pullPolicy"] = value_at(inner, ("imagePullPolicy",)) or found.get("pullPolicy")
-    return {name: value for name, value in found.items() if value}
+                images[setting] = image
+                images["pullPolicy"] = value_at(inner, ("imagePullPolicy",)) or images.get("pullPolicy")
+    return {name: value for name, value in images.items() if value}
 
 
-def _set(at: str, part: dict[str, Any], found: Live, container: str, notes: list[str]) -> None:
-    _pod(part, found)
-    if image := value_at(found.spec, (container, "image")):
+def _set(at: str, part: dict[str, Any], resource: Live, container: str, notes: list[str]) -> None:
+    _pod(part, resource)
+    if image := value_at(resource.spec, (container, "image")):
         part["image"] = image
-    replicas, said = found.spec.get("replicas"), part.get("replicas")
+    replicas, said = resource.spec.get("replicas"), part.get("replicas")
     if isinstance(replicas, int) and said != replicas:
         notes.append(f"{at}.replicas: {replicas}, which runs; the values say {said}")
         part["replicas"] = replicas
@@ -189,32 +189,32 @@ def _sssd(reference: object) -> dict[str, Any]:
     return {"sssdConfFrom": given} if given["secret"] else {}
 
 
-def _without_sssd(own: dict[str, Any], cluster: str, living: Sequence[Live], found: Read) -> None:
+def _without_sssd(own: dict[str, Any], cluster: str, living: Sequence[Live], reading: Read) -> None:
     """The chart gives sssd.conf to login pods and to pods with SSH, which name their Secrets; slurmctld has no sssd."""
-    live = {(each.kind, each.name) for each in living}
-    nodesets = [name for name, each in own.get("nodesets", {}).items() if "ssh" in each]
+    live = {(resource.kind, resource.name) for resource in living}
+    nodesets = [name for name, nodeset in own.get("nodesets", {}).items() if "ssh" in nodeset]
     named = [("NodeSet", nodeset_resource(cluster, name)) for name in nodesets]
     named += [("LoginSet", loginset_resource(cluster, name)) for name in own.get("logins", {})]
     if live.issuperset(named):
-        found.taken.left[:] = [row for row in found.taken.left if not row[0].endswith(("sssd.conf", ".sssdConf"))]
-        found.notes[:] = [each for each in found.notes if "sssdConfFrom: Secret " not in each]
+        reading.taken.left[:] = [row for row in reading.taken.left if not row[0].endswith(("sssd.conf", ".sssdConf"))]
+        reading.notes[:] = [note for note in reading.notes if "sssdConfFrom: Secret " not in note]
         identity = {key: value for key, value in own.pop("identity", {}).items() if key != "sssd"}
         own.update({"identity": identity} if identity else {})
 
 
-def _password(part: dict[str, Any], found: Live) -> None:
+def _password(part: dict[str, Any], resource: Live) -> None:
     """The Secret with the database's password, which exists."""
-    reference = value_at(found.spec, ("storageConfig", "passwordKeyRef"))
+    reference = value_at(resource.spec, ("storageConfig", "passwordKeyRef"))
     if isinstance(part.get("database"), dict) and value_at(reference, ("name",)):
         given = {"secret": value_at(reference, ("name",)), "key": value_at(reference, ("key",)) or "password"}
         part["database"] = {**part["database"], "passwordFrom": given}
 
 
-def _pod(part: dict[str, Any], found: Live) -> None:
+def _pod(part: dict[str, Any], resource: Live) -> None:
     carried = {
         name: value
         for path, name in _TEMPLATE
-        if (value := value_at(found.spec, ("template", *path))) not in (None, "", {}, [])
+        if (value := value_at(resource.spec, ("template", *path))) not in (None, "", {}, [])
     }
     if carried:
         part["pod"] = {**part.get("pod", {}), **carried}
@@ -222,12 +222,16 @@ def _pod(part: dict[str, Any], found: Live) -> None:
 
 def taken_over(config: StackConfig, living: Sequence[Live], release: Release) -> dict[str, Any]:
     """Section ``adopted``: the objects that the stack takes over, and of each what would restart its pods."""
-    live = {f"{each.kind} {each.name}": each for each in living}
+    live = {f"{resource.kind} {resource.name}": resource for resource in living}
     differences = verdict(config, living, release.stopped).differences
     objects: dict[str, Any] = {}
-    for called in (f"{each.kind} {each.name}" for each in rendered(config)):
+    for called in (f"{manifest.kind} {manifest.name}" for manifest in rendered(config)):
         if called in live:
-            places = {each.place for each in differences if each.of == called and each.restarts and each.place}
+            places = {
+                difference.place
+                for difference in differences
+                if difference.of == called and difference.restarts and difference.place
+            }
             # With labels go annotations: the stack has some of its own, which reach the pods in the same way.
             places |= {ANNOTATIONS} if LABELS in places else set()
             objects[called] = {"uid": live[called].uid, **({"keep": sorted(places)} if places else {})}
@@ -238,14 +242,19 @@ def taken_over(config: StackConfig, living: Sequence[Live], release: Release) ->
 
 def rendered(config: StackConfig) -> tuple[Object, ...]:
     """The custom resources that the stack registers, in the order of :data:`KINDS`."""
-    return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
+    return tuple(
+        sorted(
+            (manifest for manifest in objects(config) if manifest.kind in KINDS),
+            key=lambda manifest: KINDS.index(manifest.kind),
+        )
+    )
 
 
 def verdict(config: StackConfig, living: Sequence[Live], stopped: Collection[str] = ()) -> Verdict:
     """What the stack's first update would change in the living objects, field by field. ``stopped``: as of
     :class:`Release`."""
-    stack = {(each.kind, each.name): each for each in rendered(config)}
-    live = {(each.kind, each.name): each for each in living}
+    stack = {(manifest.kind, manifest.name): manifest for manifest in rendered(config)}
+    live = {(resource.kind, resource.name): resource for resource in living}
     missing = [
         f"{kind} {name} isn't in Kubernetes: the stack would make it" for kind, name in stack if (kind, name) not in live
     ]
@@ -262,7 +271,7 @@ def verdict(config: StackConfig, living: Sequence[Live], stopped: Collection[str
             differences += _differences(config, live[key], made)
             gated = modes.gated(config, live[key])
             fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
-            fields = [each for each in fields if not each.startswith(gated)]
+            fields = [field for field in fields if not field.startswith(gated)]
             kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
     return Verdict(
         writers(config, living, stopped),

@@ -50,13 +50,15 @@ def let_go(
     :class:`slinky_iac.errors.KubeConflict` where somebody changes one again and again.
     """
     held, name = adopted.namespace or space, adopted.release
-    for called in [each for each in adopted.objects if _claims(kube, adopted, space, each, stopped) is not None]:
+    for called in [
+        object_name for object_name in adopted.objects if _claims(kube, adopted, space, object_name, stopped) is not None
+    ]:
         _release(kube, adopted, space, called, stopped)
         report(f"{called}: claims of Helm and others on its fields are gone")
     # The newest last: what Helm finds until then is the release as it runs.
-    for each in ask.records_of(kube, held, HELM_RECORD, name):
-        what = f"Secret {held}/{each.name}"
-        kube.patch(place("Secret", held, each.name), each, {"metadata": {"labels": LET_GO}}, what)
+    for record in ask.records_of(kube, held, HELM_RECORD, name):
+        what = f"Secret {held}/{record.name}"
+        kube.patch(place("Secret", held, record.name), record, {"metadata": {"labels": LET_GO}}, what)
         report(f"{what}: its label owner is {LET_GO['owner']}, so Helm doesn't find it")
 
 
@@ -92,7 +94,7 @@ def _claims(
     strange = field_managers.unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
     reduced = tuple(manager for manager, marked in others.items() if marked)
     gone = tuple(manager for manager, marked in others.items() if not marked)
-    left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone, strange)]
+    left = [remainder for claim in meta.managed_fields for remainder in _left(claim, reduced, gone, strange)]
     if not left:
         raise ProjectError(
             f"{called} in namespace {space} has no annotation of Helm's or Argo CD's, so it isn't of release"
@@ -116,8 +118,8 @@ def _left(
     manager = str(claim.get("manager", ""))
     of_helm = field_managers.is_helm(manager) or manager.startswith(field_managers.HELM_CONTROLLER.manager)
     if of_helm or manager in strange or manager.startswith(reduced):
-        found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
-        marks = {key: value for key, value in found.items() if key.startswith(_MARKS)} if isinstance(found, dict) else {}
+        fields = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
+        marks = {key: value for key, value in fields.items() if key.startswith(_MARKS)} if isinstance(fields, dict) else {}
         if marks:
             named = "helm" if of_helm else manager
             yield {**claim, "manager": named, "fieldsV1": {"f:metadata": {"f:annotations": marks}}}

@@ -63,9 +63,9 @@ def release_of(packed: bytes, name: str, namespace: str) -> Release:
     """
     where = f"Helm's record of release {name} in namespace {namespace}"
     try:
-        found = json.loads(_unpacked(packed))
-        chart = found["chart"]["metadata"]
-        called, version, values = str(chart["name"]), str(chart["version"]), found.get("config") or {}
+        record = json.loads(_unpacked(packed))
+        chart = record["chart"]["metadata"]
+        called, version, values = str(chart["name"]), str(chart["version"]), record.get("config") or {}
     except (binascii.Error, zlib.error, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ProjectError(f"{where} can't be read: it isn't what Helm 3 writes. Nothing was written") from None
     if not isinstance(values, dict):
@@ -80,7 +80,7 @@ def chart_version(living: Sequence[Live], name: str) -> str:
 
     Raises :class:`ProjectError` where there is none.
     """
-    labels = next((each.labels for each in living if (each.kind, each.name) == ("Controller", name)), {})
+    labels = next((resource.labels for resource in living if (resource.kind, resource.name) == ("Controller", name)), {})
     chart, _, version = labels.get(LABEL_CHART, "").partition("-")
     if chart != CHART or not version:
         raise ProjectError(

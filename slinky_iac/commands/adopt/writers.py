@@ -30,26 +30,26 @@ def writers(config: StackConfig, living: Sequence[Live], stopped: Collection[str
 
 
 def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
-    found: dict[Applier, list[str]] = {}
-    for each in living:
-        marks = [*each.labels, *each.annotations]
+    objects: dict[Applier, list[str]] = {}
+    for resource in living:
+        marks = [*resource.labels, *resource.annotations]
         for writer in APPLIERS:
             marked = bool(writer.mark) and any(mark.startswith(writer.mark) for mark in marks)
-            if writer.key not in stopped and (marked or any(name.startswith(writer.manager) for name in each.managers)):
-                found.setdefault(writer, []).append(f"{each.kind} {each.name}")
+            if writer.key not in stopped and (marked or any(name.startswith(writer.manager) for name in resource.managers)):
+                objects.setdefault(writer, []).append(f"{resource.kind} {resource.name}")
     return tuple(
-        f"{w.name} writes {', '.join(dict.fromkeys(of))}. If {w.ends}: --stopped {w.key}" for w, of in found.items()
+        f"{w.name} writes {', '.join(dict.fromkeys(of))}. If {w.ends}: --stopped {w.key}" for w, of in objects.items()
     )
 
 
 def _strange(config: StackConfig, living: Sequence[Live], stopped: Collection[str]) -> Iterator[str]:
-    found: dict[str, list[str]] = {}
+    objects: dict[str, list[str]] = {}
     left = _left(config)
-    for each in living if OTHER not in stopped else ():
-        numbers = each.numbers if each.kind == "NodeSet" and each.name in left else frozenset[str]()
-        for manager in sorted(field_managers.unknown(each.setters) - numbers):
-            found.setdefault(manager, []).append(f"{each.kind} {each.name}")
-    for manager, of in found.items():
+    for resource in living if OTHER not in stopped else ():
+        numbers = resource.numbers if resource.kind == "NodeSet" and resource.name in left else frozenset[str]()
+        for manager in sorted(field_managers.unknown(resource.setters) - numbers):
+            objects.setdefault(manager, []).append(f"{resource.kind} {resource.name}")
+    for manager, of in objects.items():
         yield (
             f"{name_of(one_line(manager))} writes {', '.join(of)}: this is its name in managedFields. If {ENDS[OTHER]}:"
             f" --stopped {OTHER}"
@@ -60,14 +60,15 @@ def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
     """Autoscalers of NodeSets whose replicas the stack manages, in words."""
     left = _left(config)
     return tuple(
-        f"{writer} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
-        for each in living
-        for writer in each.writers
-        if each.name not in left
+        f"{writer} writes the replicas of {resource.kind} {resource.name}. Delete it, or give the NodeSet"
+        " `owner: autoscaler`"
+        for resource in living
+        for writer in resource.writers
+        if resource.name not in left
     )
 
 
 def _left(config: StackConfig) -> frozenset[str]:
     """Names of the NodeSet objects whose ``replicas`` an autoscaler sets."""
     base = config.cluster.resource_name
-    return frozenset(nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others)
+    return frozenset(nodeset_resource(base, name) for name, nodeset in config.nodesets.items() if nodeset.scaled_by_others)

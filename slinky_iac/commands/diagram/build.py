@@ -103,7 +103,7 @@ def picture(config: StackConfig, title: str = "") -> Picture:
         replace(box, namespace=own) if box.place == "kubernetes" and box.id != "operator" else box for box in _boxes(config)
     )
     there = {box.id for box in boxes}
-    arrows = tuple(each for each in _arrows(config) if {each.tail, each.head} <= there)
+    arrows = tuple(arrow for arrow in _arrows(config) if {arrow.tail, arrow.head} <= there)
     return Picture(
         title=title or f"Slurm cluster {config.cluster.name}",
         description=_description(config),
@@ -163,13 +163,13 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         kept = f"queue in {stored.size}" if stored.enabled else "queue not kept"
         lines = (service, f":{names.SLURMCTLD_PORT}, {config.controller.service.type}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
-    for each in config.slurmctld.hosts[:1]:
+    for daemon in config.slurmctld.hosts[:1]:
         shim = slurmctld_endpoint(config)
         if shim is not None:
-            shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{each.port}")
+            shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{daemon.port}")
             yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-        backups = tuple(f"backup {host}" for host in each.backups)
-        yield Box("ctl", "slurmctld", (each.host, *backups, f":{each.port}"), "outside", "daemon", _judges(config), 3, 0)
+        backups = tuple(f"backup {host}" for host in daemon.backups)
+        yield Box("ctl", "slurmctld", (daemon.host, *backups, f":{daemon.port}"), "outside", "daemon", _judges(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:
@@ -180,13 +180,13 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
     for database in config.slurmdbd.databases:
         where = (database.host, f":{database.port}, {database.name}")
         yield Box("database", "MariaDB or MySQL", where, "outside", "database", (), 3, 1)
-    for each in config.slurmdbd.hosts:
+    for daemon in config.slurmdbd.hosts:
         endpoint = slurmdbd_endpoint(config)
         if endpoint is not None:
-            how = "ExternalName" if endpoint.slice is None else f"leads to :{each.port}"
+            how = "ExternalName" if endpoint.slice is None else f"leads to :{daemon.port}"
             lines = (service, f":{names.SLURMDBD_PORT}, {how}")
             yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
-        yield Box("dbd", "slurmdbd", (each.host, f":{each.port}"), "outside", "daemon", _judges(config), 3, 1)
+        yield Box("dbd", "slurmdbd", (daemon.host, f":{daemon.port}"), "outside", "daemon", _judges(config), 3, 1)
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
@@ -324,8 +324,8 @@ def _service(config: StackConfig, flow: Flow) -> Endpoint | None:
     """The Service by which a daemon finds an outside one: slurmrestd always; slurmctld where the operator names slurmdbd
     for it, since one outside has a slurm.conf of its own."""
     by_name = flow.source == "slurmrestd" or (flow.source == "slurmctld" and config.slurmctld.owns_conf)
-    found = {"slurmctld": slurmctld_endpoint, "slurmdbd": slurmdbd_endpoint}.get(flow.target)
-    return found(config) if by_name and found is not None else None
+    maker = {"slurmctld": slurmctld_endpoint, "slurmdbd": slurmdbd_endpoint}.get(flow.target)
+    return maker(config) if by_name and maker is not None else None
 
 
 def _ports(flow: Flow | None) -> str:
@@ -368,7 +368,7 @@ def _description(config: StackConfig) -> str:
         external += [name for _ in daemon.hosts]
     inside += [f"NodeSet {name}" for name in config.nodesets] + [f"login pods {name}" for name in config.logins]
     hosts = ((config.external.slurmd_hosts, "bare-metal slurmd"), (config.external.login_hosts, "login"))
-    external += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]
+    external += [f"{len(machines)} {what} host{'s' if len(machines) > 1 else ''}" for machines, what in hosts if machines]
     if config.external.users_url:
         external.append("a slurmrestd for users")
     beyond = f"Outside: {', '.join(external)}." if external else "Nothing of Slurm is outside."

@@ -49,7 +49,7 @@ def lay_out(picture: Picture) -> Drawing:
     lines = tuple(ways(picture, placed))
     areas = tuple(_areas(picture, boxes, _far(lines, placed)))
     end = max(y for area in areas for _, y in area.outline)
-    end = max(end, *(each.y + each.h for each in boxes if each.box.place == "desk"))
+    end = max(end, *(placed_box.y + placed_box.h for placed_box in boxes if placed_box.box.place == "desk"))
     legend = tuple((key.id, wrapped(key.text, TEXT, TOTAL - 2 * MARGIN - 130, 2)) for key in picture.keys)
     height = end + 26 + sum(max(len(lines), 1) * LINE + 8 for _, lines in legend) + LINE + 14
     heading = " ".join(wrapped(picture.title, HEADING, TOTAL - 2 * MARGIN, 1, bold=True))
@@ -58,24 +58,28 @@ def lay_out(picture: Picture) -> Drawing:
 
 def _common_rows(sized: list[Placed]) -> dict[str, Placed]:
     """Columns 2 and 3, and row 0 of column 1, whose lines lead into them."""
-    found: dict[str, Placed] = {}
+    placed: dict[str, Placed] = {}
     y = TOP + CAPTION
-    for row in sorted({each.box.row for each in sized if each.box.column > 1}):
-        here = [each for each in sized if each.box.row == row and each.box.column > 1]
-        found |= {each.box.id: replace(each, y=y) for each in here}
-        y += max(each.h for each in here) + (ROW_GAP if row < 2 else NODE_GAP)
-    return found
+    for row in sorted({sized_box.box.row for sized_box in sized if sized_box.box.column > 1}):
+        here = [sized_box for sized_box in sized if sized_box.box.row == row and sized_box.box.column > 1]
+        placed |= {sized_box.box.id: replace(sized_box, y=y) for sized_box in here}
+        y += max(sized_box.h for sized_box in here) + (ROW_GAP if row < 2 else NODE_GAP)
+    return placed
 
 
 def _own_rows(sized: list[Placed]) -> dict[str, Placed]:
     """Column 1, where each namespace begins an area, and the desk beside the API server."""
-    found: dict[str, Placed] = {}
+    placed: dict[str, Placed] = {}
     above: Placed | None = None
-    for each in sorted((each for each in sized if each.box.column == 1), key=lambda each: each.box.row):
-        y = TOP + CAPTION if above is None else above.y + above.h + (ROW_GAP if _together(above, each) else APART)
-        above = found[each.box.id] = replace(each, y=y)
-    tops = {each.box.row: each.y for each in found.values()}
-    return found | {each.box.id: replace(each, y=tops[each.box.row]) for each in sized if each.box.column == 0}
+    for placed_box in sorted(
+        (sized_box for sized_box in sized if sized_box.box.column == 1), key=lambda sized_box: sized_box.box.row
+    ):
+        y = TOP + CAPTION if above is None else above.y + above.h + (ROW_GAP if _together(above, placed_box) else APART)
+        above = placed[placed_box.box.id] = replace(placed_box, y=y)
+    tops = {placed_box.box.row: placed_box.y for placed_box in placed.values()}
+    return placed | {
+        sized_box.box.id: replace(sized_box, y=tops[sized_box.box.row]) for sized_box in sized if sized_box.box.column == 0
+    }
 
 
 def _together(one: Placed, other: Placed) -> bool:
@@ -97,7 +101,7 @@ def _rows(keys: tuple[Key, ...], room: float) -> tuple[tuple[Key, ...], ...]:
     """As many to a row as fit."""
     rows: list[tuple[Key, ...]] = []
     for key in keys:
-        if rows and sum(tag_width(each) + TAG_GAP for each in rows[-1]) + tag_width(key) <= room:
+        if rows and sum(tag_width(tag) + TAG_GAP for tag in rows[-1]) + tag_width(key) <= room:
             rows[-1] = (*rows[-1], key)
         else:
             rows.append((key,))
@@ -117,13 +121,15 @@ def _far(lines: tuple[Line, ...], placed: dict[str, Placed]) -> float:
 
 def _areas(picture: Picture, boxes: tuple[Placed, ...], far: float) -> Iterator[Area]:
     """``far``: how far to the right the area outside has to go for the ways in it."""
-    for place, namespace in dict.fromkeys((each.box.place, each.box.namespace) for each in boxes):
+    for place, namespace in dict.fromkeys((placed_box.box.place, placed_box.box.namespace) for placed_box in boxes):
         if place == "desk":
             continue
-        inside = [each for each in boxes if (each.box.place, each.box.namespace) == (place, namespace)]
+        inside = [
+            placed_box for placed_box in boxes if (placed_box.box.place, placed_box.box.namespace) == (place, namespace)
+        ]
         outline = _outline(inside, far + 12 if place == "outside" else 0)
         (x, y), (right, _) = outline[:2]
-        passed = min(each.x for each in inside) + UPRIGHT - 8 if y > TOP and inside[0].box.column == 1 else right
+        passed = min(placed_box.x for placed_box in inside) + UPRIGHT - 8 if y > TOP and inside[0].box.column == 1 else right
         caption = picture.caption(place, namespace)
         room = min(passed, right - 16) - x - 16
         if width(caption, CAPTION_TEXT, bold=True) > room:
@@ -138,11 +144,11 @@ def _outline(boxes: list[Placed], least: float) -> tuple[Point, ...]:
     ``least``: how far to the right it goes at least.
     """
     parts: list[tuple[float, float, float]] = []
-    top = min(each.y for each in boxes) - CAPTION
-    for column in sorted({each.box.column for each in boxes}):
-        own = [each for each in boxes if each.box.column == column]
+    top = min(placed_box.y for placed_box in boxes) - CAPTION
+    for column in sorted({placed_box.box.column for placed_box in boxes}):
+        own = [placed_box for placed_box in boxes if placed_box.box.column == column]
         right = max(own[0].x + own[0].w + PADDING, least)
-        parts.append((own[0].x - PADDING, right, max(each.y + each.h for each in own) + PADDING))
+        parts.append((own[0].x - PADDING, right, max(placed_box.y + placed_box.h for placed_box in own) + PADDING))
     (left, right, end), *more = parts
     if not more:
         return (left, top), (right, top), (right, end), (left, end)

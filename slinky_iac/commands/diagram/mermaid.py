@@ -58,7 +58,7 @@ def _arrow(arrow: Arrow) -> str:
 
 def _id(name: str) -> str:
     """An id that isn't a word of Mermaid's own (``end``, ``graph``, ``o--`` …)."""
-    return "b_" + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", name)
+    return "b_" + re.sub(r"\W", lambda match: f"_{ord(match[0]):x}_", name)
 
 
 def _text(text: str) -> str:

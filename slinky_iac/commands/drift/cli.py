@@ -66,18 +66,18 @@ def check(stack: str | None) -> tuple[Finding, ...]:
 def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
     """What a state says that Slurm should be."""
     stack = blueprint(state)
-    owners = [*(each.owner for each in gates.values()), *([hosts.owner] if hosts else [])]
+    owners = [*(gate.owner for gate in gates.values()), *([hosts.owner] if hosts else [])]
     states = {} if hosts is None else {**dict.fromkeys(hosts.held, "drained"), **dict.fromkeys(hosts.active, "active")}
     specs = {name: spec for name, spec in stack.nodesets.items() if name in gates}
     lines = f"{stack.outside_conf}\n{stack.extra_conf}"
     own = (name for name, spec in specs.items() if (spec.get("partition") or {}).get("enabled") is True)
-    required = {each.key for each in REQUIRED}
+    required = {parameter.key for parameter in REQUIRED}
     return Expected(
         stack=owners[0].stack if owners else "",
         cluster=stack.cluster,
-        releases=frozenset(found[1] for image in stack.images if (found := _IMAGE_RELEASE.search(image))),
+        releases=frozenset(match[1] for image in stack.images if (match := _IMAGE_RELEASE.search(image))),
         nodesets=tuple(sorted(gates)),
-        selections={name: each.selection for name, each in gates.items() if each.selection is not None},
+        selections={name: gate.selection for name, gate in gates.items() if gate.selection is not None},
         hosts=states,
         host_places=places_of_hosts(lines),
         nodeset_places={name: place_of_nodeset(str(spec.get("extraConf") or "")) for name, spec in specs.items()},
@@ -97,10 +97,10 @@ def look(
 ) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
     kube = session.kube
-    workers = {name: Workers.look(kube, each.reach.namespace, each.resource) for name, each in gates.items()}
+    workers = {name: Workers.look(kube, gate.reach.namespace, gate.resource) for name, gate in gates.items()}
     nodes = session.slurm.nodes(allow_none=True).by_name()
     said = session.slurm.diag()
-    members = {each.name: each.nodesets for each in session.slurm.partitions()}
+    members = {partition.name: partition.nodesets for partition in session.slurm.partitions()}
     left = [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]
     jobs = ClusterView.of((), session.slurm.jobs().jobs if left else ())
     return Seen(
@@ -127,15 +127,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises what asking raises; returns the exit code."""
     with waiting_line(sys.stderr, "drift: reading the stack's state, querying Kubernetes and Slurm"):
-        found = check(arguments.stack)
-    print(shown(found, as_json=arguments.json))
-    return output.DRIFTED if found else 0
+        findings = check(arguments.stack)
+    print(shown(findings, as_json=arguments.json))
+    return output.DRIFTED if findings else 0
 
 
-def shown(found: tuple[Finding, ...], *, as_json: bool) -> str:
+def shown(findings: tuple[Finding, ...], *, as_json: bool) -> str:
     """The findings as text. Reasons are anybody's words, so they are made harmless for a terminal."""
     if as_json:
-        return output.as_json({"drift": [asdict(each) for each in found]})
-    if not found:
+        return output.as_json({"drift": [asdict(finding) for finding in findings]})
+    if not findings:
         return "no drift: Slurm is as the stack says"
-    return "\n".join(f"{each.kind}  {plain(each.subject)}\n    {plain(each.text, 1000)}" for each in found)
+    return "\n".join(f"{finding.kind}  {plain(finding.subject)}\n    {plain(finding.text, 1000)}" for finding in findings)

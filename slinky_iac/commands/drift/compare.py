@@ -121,11 +121,11 @@ Found = Iterable[tuple[str, str]]
 
 def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
     """All differences, in a stable order."""
-    found = [Finding(kind, *each) for kind, check in CHECKS.items() for each in check(expected, seen)]
+    findings = [Finding(kind, *pair) for kind, check in CHECKS.items() for pair in check(expected, seen)]
     for name, wanted in expected.promised.items():
         for record, _ in _registered(seen, name):
-            found += [Finding(kind, record.name, text) for kind, text in differences(record, wanted)]
-    return tuple(sorted(found, key=lambda each: (each.kind, each.subject)))
+            findings += [Finding(kind, record.name, text) for kind, text in differences(record, wanted)]
+    return tuple(sorted(findings, key=lambda finding: (finding.kind, finding.subject)))
 
 
 def _cluster(expected: Expected, seen: Seen) -> Found:
@@ -158,22 +158,22 @@ def _versions(expected: Expected, seen: Seen) -> Found:
 
 
 def _release(text: str) -> str:
-    found = _RELEASE.match(text)
-    return found.group() if found is not None else ""
+    match = _RELEASE.match(text)
+    return match.group() if match is not None else ""
 
 
 def _missing_nodes(expected: Expected, seen: Seen) -> Found:
     for name in expected.nodesets:
-        found = seen.workers.get(name, Workers())
-        if found.nodeset is None:
+        workers = seen.workers.get(name, Workers())
+        if workers.nodeset is None:
             yield name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`"
             continue
         wanted = expected.selections.get(name)
-        if wanted is not None and selection_of(found.nodeset) != wanted:
+        if wanted is not None and selection_of(workers.nodeset) != wanted:
             yield name, f"which Kubernetes nodes fit NodeSet {name} is not as the stack wrote it: run `pulumi up`"
-        if len(found.pods) < found.wanted:
-            yield name, f"NodeSet {name} asks for {found.wanted} pods and has {len(found.pods)}: see its events"
-        for pod in found.ready:
+        if len(workers.pods) < workers.wanted:
+            yield name, f"NodeSet {name} asks for {workers.wanted} pods and has {len(workers.pods)}: see its events"
+        for pod in workers.ready:
             if pod.slurm_node not in seen.nodes:
                 text = (
                     f"pod of {pod.slurm_node} is ready, and slurmctld knows no such node: look at slurmd's log (key,"
@@ -278,8 +278,8 @@ def _public(expected: Expected, seen: Seen) -> Found:
         return
     from slinky_iac.keys.public import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
-    found = difference(seen.public.encode(), wanted.document.encode())
-    words = "differs" if found is None else found.words
+    mismatch = difference(seen.public.encode(), wanted.document.encode())
+    words = "differs" if mismatch is None else mismatch.words
     text = (
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
         f" wrote it (`slinky docs token-keys`), then {write}"
@@ -318,7 +318,7 @@ def _partitions(expected: Expected, seen: Seen) -> Found:
 
 
 def _guard(name: str, _expected: Expected, seen: Seen) -> Found:
-    return (("API server", each) for each in seen.guards.get(name, ()))
+    return (("API server", fault) for fault in seen.guards.get(name, ()))
 
 
 CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {

@@ -20,8 +20,8 @@ def places_of_hosts(text: str) -> dict[str, str]:
 
 def place_of_nodeset(extra_conf: str) -> str:
     """The place that a NodeSet's slurmd registers with; empty for none."""
-    found = _OPTION.search(extra_conf)
-    return found[1] if found else ""
+    match = _OPTION.search(extra_conf)
+    return match[1] if match else ""
 
 
 def _where(text: str) -> Mapping[str, str]:

@@ -42,9 +42,9 @@ def files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Rendere
     yield rendered("handoff.yaml", _yaml([play(sheet, handed, with_keys=keys is not None) for sheet in handed.sheets]))
     placed: dict[str, Rendered] = {}
     for sheet in handed.sheets:
-        for each in sheet.files:
-            yield rendered(f"files/{sheet.role}/{each.below}", each.text, each.mode)
-        placed |= {str(each.path): each for each in key_files(sheet, keys, ".")}
+        for file in sheet.files:
+            yield rendered(f"files/{sheet.role}/{file.below}", file.text, file.mode)
+        placed |= {str(file.path): file for file in key_files(sheet, keys, ".")}
     yield from placed.values()
 
 
@@ -52,10 +52,10 @@ def group(role: Role, handed: Handoff) -> str:
     """Name of a role's group: its own, unless a host is called so. Ansible would take the one for the other, give its
     address to all of the group, and leave the others out of the play."""
     taken = {host.name for sheet in handed.sheets for host in sheet.hosts}
-    found = str(role)
-    while found in taken:
-        found += "_hosts"
-    return found
+    name = str(role)
+    while name in taken:
+        name += "_hosts"
+    return name
 
 
 def inventory(handed: Handoff) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def inventory(handed: Handoff) -> dict[str, Any]:
 def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
     """The play of one role."""
     notify = [] if sheet.edits else [f"Restart {sheet.service}"]
-    paths = [*(each.path for each in sheet.files), *(each.path for each in sheet.keys)]
+    paths = [*(file.path for file in sheet.files), *(key.path for key in sheet.keys)]
     packages = {"name": "{{ slurm_packages }}", "state": "present"}
     folder = {"path": "{{ item }}", "state": "directory", "owner": "root", "group": "root", "mode": "0755"}
     tasks: list[Task] = [
@@ -79,7 +79,7 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
         _task("Make folders", "file", folder, loop=sorted({path.rsplit("/", 1)[0] for path in paths})),
         # Keys before files: where one is lacking the play ends, and what it had placed would never be followed by a restart.
         *(task for key in sheet.keys for task in _key(key, notify)),
-        *(_file(each, sheet) for each in sheet.files),
+        *(_file(file, sheet) for file in sheet.files),
         *(_hosts_line(line.address, " ".join(line.names)) for line in sheet.host_lines if line.address),
         *(_edit(sheet, sheet.edits) if sheet.edits else _service(sheet)),
         _check(sheet),
@@ -107,10 +107,10 @@ def _task(name: str, module: str, arguments: str | Mapping[str, Any], **more: ob
     return {"name": name, f"ansible.builtin.{module}": arguments, **more}
 
 
-def _file(each: Placed, sheet: Sheet) -> Task:
-    restart = [] if sheet.edits or each.path == sheet.check_path else [f"Restart {sheet.service}"]
-    task = _copy(f"Place {each.path}", f"files/{sheet.role}/{each.below}", each.path, each.owner, each.mode, restart)
-    if each.yields:  # its check says what the file that is there lacks
+def _file(file: Placed, sheet: Sheet) -> Task:
+    restart = [] if sheet.edits or file.path == sheet.check_path else [f"Restart {sheet.service}"]
+    task = _copy(f"Place {file.path}", f"files/{sheet.role}/{file.below}", file.path, file.owner, file.mode, restart)
+    if file.yields:  # its check says what the file that is there lacks
         task["ansible.builtin.copy"]["force"] = False
     return task
 
@@ -125,13 +125,13 @@ def _key(key: KeyPlace, notify: list[str]) -> Iterator[Task]:
     path = f"{{{{ {_JWT_PATH} }}}}" if key.path == JWT_KEY else key.path
     copy = _copy(f"Place {key.name}", f"{{{{ slurm_keys }}}}/{key.name}", path, key.owner, key.mode, notify)
     yield copy | {"no_log": True, "diff": False, "when": "slurm_keys | length > 0"}
-    found = "slurm_handoff_key"
-    yield _task(f"Look at {key.name}", "stat", {"path": path, "checksum_algorithm": "sha256"}, register=found)
+    variable = "slurm_handoff_key"
+    yield _task(f"Look at {key.name}", "stat", {"path": path, "checksum_algorithm": "sha256"}, register=variable)
     # A dry run on a host that has no key yet would copy it only later.
-    that = [f"{found}.stat.exists or ansible_check_mode"]
+    that = [f"{variable}.stat.exists or ansible_check_mode"]
     expected: Task = {}
     if key.fingerprint is not None:
-        that.append(f"ansible_check_mode or {found}.stat.checksum | default('') == slurm_handoff_expected")
+        that.append(f"ansible_check_mode or {variable}.stat.checksum | default('') == slurm_handoff_expected")
         expected = {"vars": {"slurm_handoff_expected": _hex(key.fingerprint)}}
     fail = f"{path} is not there, or is not the cluster's. Place it first, as README.md says"
     if key.path == JWT_KEY:
@@ -172,8 +172,8 @@ def _edit(sheet: Sheet, file: str) -> Iterator[Task]:
     codes = {"changed_when": False, "failed_when": f"{lines}.rc not in [0, 1]", "when": "not ansible_check_mode"}
     yield _task(f"Look what {file} lacks", "command", {"cmd": f"{sheet.check_path} --missing"}, register=lines, **codes)
     edit = {"path": file, "line": "{{ item }}", "insertafter": "EOF", "backup": True}
-    each, notify = f"{{{{ {lines}.stdout_lines | default([]) }}}}", [f"Let {sheet.service} read it"]
-    yield _task(f"Add what {file} lacks", "lineinfile", edit, loop=each, when=asked, notify=notify)
+    missing_lines, notify = f"{{{{ {lines}.stdout_lines | default([]) }}}}", [f"Let {sheet.service} read it"]
+    yield _task(f"Add what {file} lacks", "lineinfile", edit, loop=missing_lines, when=asked, notify=notify)
     yield _task("Let it be read", "meta", "flush_handlers")
     if sheet.role is Role.SLURMCTLD and sheet.restarts:
         at_start = f"({lines}.stdout | default('')) is search('(?m)^(' ~ (slinky_at_start | join('|')) ~ ')=')"
@@ -195,10 +195,10 @@ def _handler(sheet: Sheet) -> Task:
 
 def _check(sheet: Sheet) -> Task:
     """The host's own check. Without systemd no daemon was started, so it would find none."""
-    found, until = "slurm_handoff_check", {"until": "slurm_handoff_check.rc == 0", "retries": 1 if sheet.edits else 10}
+    variable, until = "slurm_handoff_check", {"until": "slurm_handoff_check.rc == 0", "retries": 1 if sheet.edits else 10}
     when = ["not ansible_check_mode"] if sheet.edits else ["not ansible_check_mode", _SYSTEMD]
     command = {"cmd": sheet.check_path}
-    return _task("Run the check", "command", command, register=found, changed_when=False, **until, delay=2, when=when)
+    return _task("Run the check", "command", command, register=variable, changed_when=False, **until, delay=2, when=when)
 
 
 def _yaml(data: object) -> str:

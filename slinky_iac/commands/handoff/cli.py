@@ -61,7 +61,7 @@ def known(
     if held is not None:
         prints = {file: fingerprint(raw) for file, raw in held.items()}
         slurm, jwt = prints.get(SLURM.file), prints.get(JWT.file)
-        bundles = {file: each for file, each in prints.items() if file == SLURM.bundle}
+        bundles = {file: digest for file, digest in prints.items() if file == SLURM.bundle}
     else:
         fingerprints = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
         slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in fingerprints)
@@ -203,8 +203,8 @@ def shown(
     roles = ", ".join(str(sheet.role) for sheet in handed.sheets)
     lines = [f"{len(files)} files in {out}, for {roles}; begin with README.md"]
     if removed:
-        kept = {each.path.parts[0] for each in files}
-        gone = dict.fromkeys(each if (top := each.partition("/")[0]) in kept else f"{top}/" for each in removed)
+        kept = {file.path.parts[0] for file in files}
+        gone = dict.fromkeys(path if (top := path.partition("/")[0]) in kept else f"{top}/" for path in removed)
         lines.append(
             f"removed from {out}, of an earlier hand-off: {', '.join(map(printable, gone))}; with --out and another folder"
             " both stay"
@@ -237,5 +237,5 @@ def _json(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys:
             }
             for sheet in handed.sheets
         ],
-        "files": [str(each.path) for each in files],
+        "files": [str(file.path) for file in files],
     }

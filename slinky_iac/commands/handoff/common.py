@@ -32,15 +32,15 @@ _FROM: Final[dict[End, tuple[str, ...]]] = {
 
 def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:
     """Ports to open on a host of the role. To the users' slurmrestd no other part of the cluster connects."""
-    found: dict[tuple[int, str], dict[str, None]] = {}
+    openings: dict[tuple[int, str], dict[str, None]] = {}
     for flow in flows(config):
         if flow.target != role.value or (role is Role.SLURMRESTD and flow.source != "users"):
             continue
         numbers = flow.ports if isinstance(flow.ports, tuple) else (0,)
         purpose = f"{flow.purpose} ({_range(config)})" if flow.purpose == SRUN else flow.purpose
         for port in numbers:
-            found.setdefault((port, purpose), {}).update(dict.fromkeys(_FROM.get(flow.source, (flow.source,))))
-    return tuple(Port(", ".join(sources), port, purpose) for (port, purpose), sources in found.items())
+            openings.setdefault((port, purpose), {}).update(dict.fromkeys(_FROM.get(flow.source, (flow.source,))))
+    return tuple(Port(", ".join(sources), port, purpose) for (port, purpose), sources in openings.items())
 
 
 def _range(config: StackConfig) -> str:
@@ -51,10 +51,10 @@ def _range(config: StackConfig) -> str:
 def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[HostLine, ...]:
     """Names that the operator writes into slurm.conf of a slurmctld in Kubernetes, for hosts outside of its DNS."""
     base, slurmctld = config.cluster.resource_name, config.slurmctld
-    lines = [HostLine((slurmctld.join.host, f"{each}-0", each), slurmctld_address) for each in slurmctld.services]
+    lines = [HostLine((slurmctld.join.host, f"{service}-0", service), slurmctld_address) for service in slurmctld.services]
     if lines:
-        usual = (each for each in config.slurmdbd.hosts if each.port == names.SLURMDBD_PORT and is_address(each.host))
-        lines += [HostLine((names.accounting_service(base),), each.host) for each in usual]
+        usual = (host for host in config.slurmdbd.hosts if host.port == names.SLURMDBD_PORT and is_address(host.host))
+        lines += [HostLine((names.accounting_service(base),), host.host) for host in usual]
     return tuple(lines)
 
 
@@ -64,10 +64,10 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
         return ()
     service = names.accounting_service(config.cluster.resource_name)
     asked = f"sacct and sacctmgr connect to `{service}` port {names.SLURMDBD_PORT}, which the operator's slurm.conf names"
-    for each in config.slurmdbd.hosts:
-        if each.port != names.SLURMDBD_PORT:
-            return (f"{asked}. slurmdbd listens on {each.port}, so they work in pods only.",)
-        return (f"{asked}. Let the name lead to {each.host}.",)
+    for host in config.slurmdbd.hosts:
+        if host.port != names.SLURMDBD_PORT:
+            return (f"{asked}. slurmdbd listens on {host.port}, so they work in pods only.",)
+        return (f"{asked}. Let the name lead to {host.host}.",)
     return (f"{asked}. Let the name lead to that Service, or use them in a login pod.",)
 
 
@@ -132,8 +132,8 @@ def answers(config: StackConfig) -> tuple[Check, ...]:
     """Checks that slurmctld's hosts, as outside hosts reach them, take connections."""
     daemons = ("slurmctld", *("a backup slurmctld" for _ in config.slurmctld.joins[1:]))
     return tuple(
-        ("check_tcp", each.host, str(each.port), daemon)
-        for each, daemon in zip(config.slurmctld.joins, daemons, strict=True)
+        ("check_tcp", join.host, str(join.port), daemon)
+        for join, daemon in zip(config.slurmctld.joins, daemons, strict=True)
     )
 
 
@@ -156,11 +156,11 @@ def resolved(config: StackConfig) -> tuple[Check, ...]:
 
 def parameters(conf: str, wanted: Iterable[tuple[Parameter, str]], known: Known) -> Iterable[Check]:
     """Checks of a configuration file's parameters."""
-    for each, value in wanted:
-        if each.calls is None:
-            yield ("check_parameter", conf, each.key, value, *filter(None, [each.compared]))
+    for parameter, value in wanted:
+        if parameter.calls is None:
+            yield ("check_parameter", conf, parameter.key, value, *filter(None, [parameter.compared]))
         else:
-            yield from each.calls(conf, value, dict(known.public))
+            yield from parameter.calls(conf, value, dict(known.public))
 
 
 def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check, ...]:
@@ -180,7 +180,7 @@ def keys(config: StackConfig, known: Known, *, jwt: bool, at: Sequence[str] = ()
     places += [(file, f"{SLURM_FOLDER}/{file}", slurm, wanted or None) for file, wanted in known.bundles]
     if jwt:
         places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
-    holder = next((each.host for each in config.slurmctld.hosts if SLURM in config.in_configuration), "")
+    holder = next((host.host for host in config.slurmctld.hosts if SLURM in config.in_configuration), "")
     source = holder if holder in at else ""
     return tuple(
         KeyPlace(

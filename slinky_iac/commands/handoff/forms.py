@@ -80,27 +80,27 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
     mark = "#" * level
     lines = [f"{mark} {sheet.role}\n"]
     if sheet.hosts:
-        hosts = (each.name if each.name == each.address else f"{each.name} ({each.address})" for each in sheet.hosts)
+        hosts = (host.name if host.name == host.address else f"{host.name} ({host.address})" for host in sheet.hosts)
         lines.append(f"Hosts: {', '.join(hosts)}.\n")
     lines += ["| Place | Owner | Mode | |", "|---|---|---|---|"]
-    lines += [f"| `{each.path}` | {each.owner} | {each.mode:o} | |" for each in sheet.files]
+    lines += [f"| `{file.path}` | {file.owner} | {file.mode:o} | |" for file in sheet.files]
     lines += [
         f"| `{k.path}` | {k.owner} | {k.mode:o} | key, {k.fingerprint or 'fingerprint not known yet'} |" for k in sheet.keys
     ]
     lines.append("")
     for key in sheet.keys:
         lines += _placing(key)
-    for each in sheet.files:
-        if each.yields:
-            lines += [f"`{each.path}`, or your own file with these units in it:\n", f"```\n{each.text}```\n"]
+    for file in sheet.files:
+        if file.yields:
+            lines += [f"`{file.path}`, or your own file with these units in it:\n", f"```\n{file.text}```\n"]
     if sheet.edits:
         lines += [f"`{sheet.edits}` must hold, besides what else is yours:\n", f"```\n{sheet.wanted}```\n"]
     lines += ["Open (TCP):\n", "| From | Port | For |", "|---|---|---|"]
-    lines += [f"| {each.source} | {each.port or 'any'} | {each.purpose} |" for each in sheet.ports]
+    lines += [f"| {port.source} | {port.port or 'any'} | {port.purpose} |" for port in sheet.ports]
     lines.append("")
     if sheet.host_lines:
         lines.append("Names that must have an address on the host, in DNS or /etc/hosts:\n")
-        lines.append(_bullets(f"`{each.address or 'ADDRESS'} {' '.join(each.names)}`" for each in sheet.host_lines))
+        lines.append(_bullets(f"`{line.address or 'ADDRESS'} {' '.join(line.names)}`" for line in sheet.host_lines))
     lines.append(_bullets(sheet.notes))
     lines.append(f"Check, on the host, as root: `{sheet.check_path}`.\n")
     return "\n".join(lines)
@@ -135,8 +135,8 @@ def _folder(handed: Handoff, keys: Keys | None) -> Iterator[Rendered]:
     for sheet in handed.sheets:
         yield rendered(f"{sheet.role}/README.md", sheet_page(sheet))
         yield rendered(f"{sheet.role}/install.sh", install_script(sheet, handed.cluster), 0o755)
-        for each in sheet.files:
-            yield rendered(f"{sheet.role}/files/{each.below}", each.text, each.mode)
+        for file in sheet.files:
+            yield rendered(f"{sheet.role}/files/{file.below}", file.text, file.mode)
         if sheet.role is Role.SLURMCTLD:
             yield rendered(f"{sheet.role}/try.sh", try_script(sheet), 0o755)
         if sheet.edits:
@@ -147,7 +147,7 @@ def _folder(handed: Handoff, keys: Keys | None) -> Iterator[Rendered]:
 def install_script(sheet: Sheet, cluster: str) -> str:
     """install.sh of a role: idempotent, and it never edits a file that is the admin's without being told to."""
     calls: list[tuple[str, ...]] = [
-        ("put_beside" if each.yields else "put", each.below, f"{each.mode:o}", each.owner) for each in sheet.files
+        ("put_beside" if file.yields else "put", file.below, f"{file.mode:o}", file.owner) for file in sheet.files
     ]
     calls += [("hosts_line", line.address, " ".join(line.names)) for line in sheet.host_lines if line.address]
     return _Shell(INSTALL.read_text()).substitute(
@@ -191,7 +191,7 @@ def _cloud_init(handed: Handoff, keys: Keys | None) -> Iterator[Rendered]:
 
 def user_data(sheet: Sheet, handed: Handoff, keys: Keys | None) -> str:
     """The user data of one role."""
-    files = [_text_entry(each, sheet) for each in sheet.files if not each.yields]  # an image may have its own
+    files = [_text_entry(file, sheet) for file in sheet.files if not file.yields]  # an image may have its own
     if keys is not None:
         encoded = {key: base64.b64encode(keys[key.name]).decode() for key in sheet.keys}
         files += [_entry(key, encoding="b64", content=text) for key, text in encoded.items()]

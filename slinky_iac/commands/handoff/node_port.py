@@ -28,8 +28,8 @@ def by_node_port(sheet: Sheet, config: StackConfig, address: str | None, port: i
     if not config.slurmctld.is_at_node_ports or not sheet.host_lines:
         return sheet
     lines = tuple(
-        HostLine(each.names, LOOPBACK if address and port else None) if join.host in each.names else each
-        for each in sheet.host_lines
+        HostLine(line.names, LOOPBACK if address and port else None) if join.host in line.names else line
+        for line in sheet.host_lines
     )
     if address is None or port is None:
         return replace(sheet, host_lines=lines)

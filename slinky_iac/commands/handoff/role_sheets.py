@@ -120,18 +120,21 @@ _SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.
 
 
 def _slurmctld(config: StackConfig, known: Known) -> Sheet:
-    hosts = [each.host for each in config.slurmctld.hosts]
+    hosts = [host.host for host in config.slurmctld.hosts]
     conf = "/etc/slurm/slurm.conf"
     lines, gpus = outside_lines(config), outside_line(config)
-    restarts = tuple(each.key for each, _ in required(config) if each.restart)
-    beside = [(Placed(f"{SLURM_FOLDER}/{each.name}", each.text, yields=True), each) for each in outside_files(config)]
+    restarts = tuple(conf_parameter.key for conf_parameter, _ in required(config) if conf_parameter.restart)
+    beside = [
+        (Placed(f"{SLURM_FOLDER}/{conf_file.name}", conf_file.text, yields=True), conf_file)
+        for conf_file in outside_files(config)
+    ]
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
         ("check_jwt_file", conf, JWT_KEY, known.jwt_key or "", "slurm"),
         *((("check_controllers", conf, *hosts),) if len(hosts) > 1 else ()),
         *common.parameters(conf, required(config), known),
-        *((each.check, file.path, *each.entries) for file, each in beside),
+        *((conf_file.check, file.path, *conf_file.entries) for file, conf_file in beside),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
@@ -143,7 +146,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     return Sheet(
         role=Role.SLURMCTLD,
         service="slurmctld",
-        hosts=tuple(Host(each, each) for each in hosts),
+        hosts=tuple(Host(host, host) for host in hosts),
         files=(*common.public_files(known), *(file for file, _ in beside)),
         keys=common.keys(config, known, jwt=True, at=hosts),
         checks=tuple(checks),
@@ -173,7 +176,9 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
 def _scripts_of(config: StackConfig) -> str:
     """Whether a script that slurmctld doesn't send can be in no pod: Slinky's images have none."""
     sets = config.nodesets.values()
-    own = config.cluster.images.slurmd or any(each.image or each.volumes or each.raw.model_fields_set for each in sets)
+    own = config.cluster.images.slurmd or any(
+        nodeset.image or nodeset.volumes or nodeset.raw.model_fields_set for nodeset in sets
+    )
     return "loose" if own else "firm"
 
 
@@ -181,7 +186,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     (external,) = config.slurmdbd.hosts
     conf = "/etc/slurm/slurmdbd.conf"
     own = {"DbdPort": str(external.port), "SlurmUser": "slurm"}
-    shared = [(each, value) for each, value in required(config) if each.slurmdbd]
+    shared = [(conf_parameter, value) for conf_parameter, value in required(config) if conf_parameter.slurmdbd]
     checks = [
         *common.common(config, "/usr/sbin/slurmdbd"),
         *common.slurm_key_checks(known),
@@ -192,7 +197,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         ("check_tcp", "127.0.0.1", str(external.port), "slurmdbd"),
     ]
     text = "".join(f"{key}={value}\n" for key, value in own.items())
-    text += "".join(f"{line}\n" for each, value in shared for line in commented(each, value))
+    text += "".join(f"{line}\n" for conf_parameter, value in shared for line in commented(conf_parameter, value))
     return Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",
@@ -201,7 +206,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         keys=common.keys(config, known, jwt=True, at=(external.host,)),
         checks=tuple(checks),
         edits=conf,
-        restarts=(*own, *(each.key for each, _ in shared)),
+        restarts=(*own, *(conf_parameter.key for conf_parameter, _ in shared)),
         wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
         notes=(
             "slurmdbd.conf holds the database's password: mode 600, slurm's. It knows no CredType.",
@@ -257,15 +262,15 @@ def _rest_conf(config: StackConfig) -> str:
     parameters = [
         ("ClusterName", config.cluster.name),
         ("SlurmUser", "slurm"),
-        *(("SlurmctldHost", each.host) for each in config.slurmctld.joins),
+        *(("SlurmctldHost", join.host) for join in config.slurmctld.joins),
         ("SlurmctldPort", config.slurmctld.join.port),
         *((key, parameter(key).value(config)) for key in ("AuthType", "CredType", "AuthAltTypes")),
     ]
-    for each in config.slurmdbd.join:
+    for join in config.slurmdbd.join:
         parameters += [
             ("AccountingStorageType", "accounting_storage/slurmdbd"),
-            ("AccountingStorageHost", each.host),
-            ("AccountingStoragePort", each.port),
+            ("AccountingStorageHost", join.host),
+            ("AccountingStoragePort", join.port),
         ]
     return "".join(f"{key}={value}\n" for key, value in parameters)
 

@@ -71,7 +71,7 @@ def _folder_mode(*, with_keys: bool) -> int:
 
 
 def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> tuple[str, ...]:
-    ours = {str(each.path) for each in files}
+    ours = {str(file.path) for file in files}
     removed = []
     for below, folders, names, handle in os.fwalk(".", topdown=False, dir_fd=out):
         for name in names:  # links to folders, too
@@ -86,9 +86,9 @@ def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> tuple[s
             with contextlib.suppress(OSError):  # not empty: it is still needed
                 os.rmdir(name, dir_fd=handle)
     _put(out, MARKER, b"", 0o600 if with_keys else 0o644)
-    for each in files:
-        with _below(out, each.path.parent, _folder_mode(with_keys=with_keys)) as folder:
-            _put(folder, each.path.name, each.content, each.mode & 0o700 if with_keys else each.mode)
+    for file in files:
+        with _below(out, file.path.parent, _folder_mode(with_keys=with_keys)) as folder:
+            _put(folder, file.path.name, file.content, file.mode & 0o700 if with_keys else file.mode)
     return tuple(sorted(removed))
 
 
@@ -107,12 +107,12 @@ def _below(out: int, path: PurePosixPath, mode: int) -> Iterator[int]:
 
 
 def _refuse_foreign(out: Path, folder: int, *, with_keys: bool) -> None:
-    found, held = os.fstat(folder), os.listdir(folder)
-    mode = found.st_mode & 0o777
+    status, held = os.fstat(folder), os.listdir(folder)
+    mode = status.st_mode & 0o777
     change = "may change what is in it: the keys, and scripts that root runs."
     other = "name a folder that isn't there yet"
     faults = (
-        (found.st_uid != os.geteuid(), f"belongs to another user, who {change} N{other[1:]}"),
+        (status.st_uid != os.geteuid(), f"belongs to another user, who {change} N{other[1:]}"),
         (mode & 0o022, f"has mode {mode:o}, so others {change} Run `chmod go-w {out}`, or {other}"),
         (
             with_keys and mode & 0o077,

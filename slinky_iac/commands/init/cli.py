@@ -77,13 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _nodeset(text: str) -> tuple[str, int]:
-    found = _NODESET.fullmatch(text)
-    if found is None:
+    match = _NODESET.fullmatch(text)
+    if match is None:
         raise argparse.ArgumentTypeError(
             f"got {text[:60]!a}; write NAME=REPLICAS, for example burst=2. NAME has small letters, digits and '-' alone, as"
             " names of pods have, and REPLICAS is a number"
         )
-    return found[1], int(found[3])
+    return match[1], int(match[3])
 
 
 def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.run) -> int:
@@ -92,25 +92,25 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     before = parse(text_of(file)) if file.exists() else None
     base = _base(arguments.base)
     arguments = _completed(arguments, ask, tty=sys.stdin.isatty())
-    found, source = _found(arguments, ssh)
-    wanted = Wanted(arguments.slurmctld or found.host, dict(arguments.nodeset), base)
-    require_fit(found, wanted)
-    imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
+    slurm, source = _found(arguments, ssh)
+    wanted = Wanted(arguments.slurmctld or slurm.host, dict(arguments.nodeset), base)
+    require_fit(slurm, wanted)
+    imported = _keys(slurm, arguments.via) if arguments.via and not _has_keys(before) else {}
     # What the file has beside its settings: its secrets can be read with that only.
     kept = {name: value for name, value in _document(file).items() if name != "config"}
-    settings: dict[str, object] = sections(found, wanted)
-    policies = unguarded(settings, found)
-    text = document(settings, source, kept, policies, nodes=None if found.nodes is None else len(found.nodes))
+    settings: dict[str, object] = sections(slurm, wanted)
+    policies = unguarded(settings, slurm)
+    text = document(settings, source, kept, policies, nodes=None if slurm.nodes is None else len(slurm.nodes))
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
-    for warning in warnings(found, settings):
+    for warning in warnings(slurm, settings):
         print(f"warning: {warning}")
-    for hint in hints(found, settings):
+    for hint in hints(slurm, settings):
         print(f"note: {hint}")
     if policies:
         print("note: networkPolicies are off: the file says what they need")
-    return _import(arguments.stack, imported, has_keys=_has_keys(before), jwt_key=found.judged.key)
+    return _import(arguments.stack, imported, has_keys=_has_keys(before), jwt_key=slurm.judged.key)
 
 
 def _target(arguments: argparse.Namespace) -> Path:
@@ -137,15 +137,15 @@ def _target(arguments: argparse.Namespace) -> Path:
 def _base(file: Path | None) -> Mapping[str, object]:
     if file is None:
         return {}
-    found = parse(text_of(file))
-    if found.faults:
-        said = "\n".join(f"  {file}:{place.line}: {place.finding}" for place in found.faults)
+    stack_file = parse(text_of(file))
+    if stack_file.faults:
+        said = "\n".join(f"  {file}:{place.line}: {place.finding}" for place in stack_file.faults)
         raise ProjectError(f"--base: can't be read; nothing was written:\n{said}")
-    if found.secret:
+    if stack_file.secret:
         raise ProjectError(
-            f"--base {file}: holds secrets of another stack ({', '.join(sorted(found.secret))}); name a file without"
+            f"--base {file}: holds secrets of another stack ({', '.join(sorted(stack_file.secret))}); name a file without"
         )
-    return found.sections
+    return stack_file.sections
 
 
 def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argparse.Namespace:
@@ -215,9 +215,9 @@ def _shown_config(file: Path) -> str:
         ) from None
 
 
-def _keys(found: Found, via: str) -> dict[str, bytes]:
+def _keys(slurm: Found, via: str) -> dict[str, bytes]:
     """Both keys by configuration name. Raises :class:`ProjectError` where one can't be had."""
-    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.judged.key)}
+    held = {"slurmKey": (slurm.slurm_key, "slurm.key"), "jwtKey": (slurm.jwt_key, slurm.judged.key)}
     missing = [file for raw, file in held.values() if raw is None]
     if missing:
         raise ProjectError(
@@ -229,7 +229,7 @@ def _keys(found: Found, via: str) -> dict[str, bytes]:
             check(name, raw or b"", allow_trailing_newline=False)
     except KeyMaterialError as wrong:
         raise ProjectError(f"{wrong} Nothing was written") from None
-    if found.slurm_key == found.jwt_key:
+    if slurm.slurm_key == slurm.jwt_key:
         raise ProjectError(
             "slurm.key and the JWT key are the same key; anyone who may sign tokens could then act as any daemon"
         )
@@ -242,13 +242,13 @@ def _has_keys(before: StackFile | None) -> bool:
 
 def _document(file: Path) -> dict[str, object]:
     try:
-        found = safe_yaml.read(text_of(file), pulumi_yaml.StackLoader) if file.exists() else {}
+        content = safe_yaml.read(text_of(file), pulumi_yaml.StackLoader) if file.exists() else {}
     except safe_yaml.NotYamlError as wrong:
         raise ProjectError(
             f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move the file away and run this"
             " without --force: the keys are then imported into a new one"
         ) from None
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _with_secrets(text: str, file: Path) -> str:

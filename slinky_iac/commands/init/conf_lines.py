@@ -43,7 +43,7 @@ _NOT_SENT: Final = re.compile(r"[/*?\[]")
 
 def of_nodes(config: Mapping[str, str]) -> dict[str, str]:
     """The parameters that this module reads, of all that `scontrol show config` printed; empty for one without a value."""
-    keys = {each.key for each in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN} | _READ
+    keys = {parameter.key for parameter in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN} | _READ
     return {key: known(config, key) for key in config if key in keys or _SCRIPT.fullmatch(key)}
 
 
@@ -133,15 +133,15 @@ def _private(now: Mapping[str, str]) -> Iterator[str]:
 
 
 def _conf(now: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
-    for each, value in required(config) if config is not None else ():
-        if each.key not in now or _TAKEN.fullmatch(each.key):
+    for parameter, value in required(config) if config is not None else ():
+        if parameter.key not in now or _TAKEN.fullmatch(parameter.key):
             continue
-        got = number(now, each.key, 0) if each.compared is Compared.LEAST else now[each.key]
-        lacking = each.lacking(value, got)
-        if lacking and each.adds and got:
-            yield f"{each.key}, add {','.join(lacking)}"
+        got = number(now, parameter.key, 0) if parameter.compared is Compared.LEAST else now[parameter.key]
+        lacking = parameter.lacking(value, got)
+        if lacking and parameter.adds and got:
+            yield f"{parameter.key}, add {','.join(lacking)}"
         elif lacking:
-            yield f"{each.key}={value} (it {f'is {name_of(str(got))}' if got else 'has no value'})"
+            yield f"{parameter.key}={value} (it {f'is {name_of(str(got))}' if got else 'has no value'})"
 
 
 def _cgroup(now: Mapping[str, str]) -> Iterator[str]:

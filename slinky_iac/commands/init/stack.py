@@ -91,9 +91,9 @@ class Found:
 
 def read(answer: str) -> Found:
     """What the script printed, or `scontrol show config` alone. Raises :class:`ProjectError` where it is neither."""
-    found = parts(answer)
-    config = settings(found["config"])
-    if clusters(found["config"]) > 1 or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
+    lines_by_part = parts(answer)
+    config = settings(lines_by_part["config"])
+    if clusters(lines_by_part["config"]) > 1 or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
         raise ProjectError(
             "that isn't the output of `scontrol show config` of one cluster, which has lines such as `ClusterName = …` and"
             " `SLURM_VERSION = …`; run it on slurmctld's host. Nothing was written"
@@ -121,14 +121,14 @@ def read(answer: str) -> Found:
         named={key: value for key in _NAMED if (value := known(config, key))},
         of_nodes=conf_lines.of_nodes(config),
         database=database,
-        database_address=next(iter(found.get("database", ())), ""),
+        database_address=next(iter(lines_by_part.get("database", ())), ""),
         database_port=number(config, "AccountingStoragePort", 6819),
         backups=tuple(_backups(config)),
-        down=conf_lines.down(found["config"]),
-        partitions=frozenset(found.get("partitions", ())),
-        nodes=recorded(found.get("nodes")),
-        slurm_key=_key(found, "slurm.key"),
-        jwt_key=_key(found, "jwt.key"),
+        down=conf_lines.down(lines_by_part["config"]),
+        partitions=frozenset(lines_by_part.get("partitions", ())),
+        nodes=recorded(lines_by_part.get("nodes")),
+        slurm_key=_key(lines_by_part, "slurm.key"),
+        jwt_key=_key(lines_by_part, "jwt.key"),
     )
 
 
@@ -143,8 +143,8 @@ def _backups(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _host(text: str) -> tuple[str, str] | None:
     """Name and IP address of a host, written NAME or NAME(ADDRESS); no address where that is a name, perhaps of a network
     that pods aren't in. DNS knows no capitals, and Kubernetes takes none."""
-    found = _HOST.fullmatch(text)
-    return None if found is None else (found[1].lower(), found[2] if found[2] and is_address(found[2]) else "")
+    match = _HOST.fullmatch(text)
+    return None if match is None else (match[1].lower(), match[2] if match[2] and is_address(match[2]) else "")
 
 
 def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
@@ -183,121 +183,121 @@ class Wanted:
     """Sections to begin with, for instance images of a registry of the site's own."""
 
 
-def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
+def refusals(slurm: Found, wanted: Wanted) -> Iterator[str]:
     """Why no stack of this program fits the cluster as it is, each with what to change there."""
-    if bare("AuthType", found.auth) != "slurm":
+    if bare("AuthType", slurm.auth) != "slurm":
         yield (
-            f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (`slinky docs"
+            f"AuthType is {shown(slurm.auth)}, and worker pods need auth/slurm. Move the cluster first (`slinky docs"
             " munge Moving`); clients alone can stay with munge: keys.auth: auth/munge"
         )
-    release = tuple(int(part) for part in found.release.split(".")) if found.release else ()
+    release = tuple(int(part) for part in slurm.release.split(".")) if slurm.release else ()
     if release < MINIMUM_SLURM:
         yield (
-            f"Slurm is {found.release or 'of an unknown release'}, and slurm-operator needs 25.11 or newer: update slurmdbd,"
+            f"Slurm is {slurm.release or 'of an unknown release'}, and slurm-operator needs 25.11 or newer: update slurmdbd,"
             " slurmctld, slurmrestd and slurmd, in this order"
         )
-    if not found.judged.key:
-        line = completed("AuthAltParameters", found.alt_parameters, f"jwt_key={JWT_KEY}")
+    if not slurm.judged.key:
+        line = completed("AuthAltParameters", slurm.alt_parameters, f"jwt_key={JWT_KEY}")
         yield (
-            f"{found.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
+            f"{slurm.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
             " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there"
             " already, and restart both:\n"
             f"      AuthAltTypes=auth/jwt\n      AuthAltParameters={line}"
         )
-    if (select := found.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":
+    if (select := slurm.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":
         yield (
             f"SelectType is {name_of(select)}, and pods need MaxNodeCount, with which slurmctld refuses its file beside any"
             " other than select/cons_tres. A change of SelectType loses all jobs: stop the cluster for it (slurm.conf(5))"
         )
     for name in wanted.nodesets:
-        yield from _taken(found, name)
+        yield from _taken(slurm, name)
 
 
-def _taken(found: Found, name: str) -> Iterator[str]:
-    if name in found.partitions:
+def _taken(slurm: Found, name: str) -> Iterator[str]:
+    if name in slurm.partitions:
         yield (
             f"the cluster has a partition {name}, and a NodeSet brings one of its own name; choose another name"
             " with --nodeset NAME=REPLICAS"
         )
-    if any(node.name.startswith(f"{name}-") for node in found.nodes or ()):
+    if any(node.name.startswith(f"{name}-") for node in slurm.nodes or ()):
         yield (
             f"the cluster has nodes named {name}-…, as the pods of that NodeSet would be; choose another name with"
             " --nodeset NAME=REPLICAS"
         )
 
 
-def require_fit(found: Found, wanted: Wanted) -> None:
+def require_fit(slurm: Found, wanted: Wanted) -> None:
     """Raises :class:`ProjectError` with all refusals where there is one."""
-    if said := list(refusals(found, wanted)):
-        raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
+    if said := list(refusals(slurm, wanted)):
+        raise ProjectError("nothing was written:\n" + "\n".join(f"  {refusal}" for refusal in said))
 
 
-def warnings(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+def warnings(slurm: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What keeps pods of this stack out of the cluster until it is changed, or takes them from it again."""
-    if found.uid not in (None, SLINKY_UID):
+    if slurm.uid not in (None, SLINKY_UID):
         yield (
-            f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLINKY_UID}: pods could not register."
+            f"SlurmUser {slurm.user} has uid {slurm.uid}, and Slinky's images have {SLINKY_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
-    yield from conf_lines.warnings(found.of_nodes, settings)
+    yield from conf_lines.warnings(slurm.of_nodes, settings)
 
 
-def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+def hints(slurm: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What to decide or to do that the file with these settings can't say for itself."""
-    yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
-    if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
-        line = ",".join(map(name_of, completed("AuthInfo", found.named.get("AuthInfo", ""), "use_client_ids").split(",")))
+    yield from room.hints(slurm.max_nodes, room.records(settings, slurm.nodes), slurm.nodes)
+    if "use_client_ids" not in slurm.named.get("AuthInfo", "").split(","):
+        line = ",".join(map(name_of, completed("AuthInfo", slurm.named.get("AuthInfo", ""), "use_client_ids").split(",")))
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
-    if found.judged.by_default:
+    if slurm.judged.by_default:
         yield (
-            f"slurmctld reads its JWT key from {found.judged.key}, the default place: import that file. slurmdbd has no"
+            f"slurmctld reads its JWT key from {slurm.judged.key}, the default place: import that file. slurmdbd has no"
             " default: its slurmdbd.conf must name the same key (AuthAltParameters=jwt_key=FILE)"
         )
-    elif found.judged.key not in ("", JWT_KEY):
+    elif slurm.judged.key not in ("", JWT_KEY):
         yield (
-            f"slurmctld reads its JWT key from {name_of(found.judged.key)}: keep that path, and have it once. The"
+            f"slurmctld reads its JWT key from {name_of(slurm.judged.key)}: keep that path, and have it once. The"
             f" hand-off's lines have jwt_key={JWT_KEY}"
         )
-    for number_of, (name, address) in enumerate(found.backups, start=1):
-        reached = _reached(name, address, found.port)
+    for number_of, (name, address) in enumerate(slurm.backups, start=1):
+        reached = _reached(name, address, slurm.port)
         host = f"{name_of(name)} ({address})" if address else name_of(name)
         yield (
             f"SlurmctldHost[{number_of}] is {host}, a backup: pods must reach it at {name_of(reached)}; it needs the same"
             " keys and lines"
         )
-    yield from conf_lines.of_slurmctld(found.down, found.release)
+    yield from conf_lines.of_slurmctld(slurm.down, slurm.release)
     for key, why in _NAMED.items():
-        if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
-            yield f"{key} is {name_of(found.named[key])}: {why}"
-    yield from conf_lines.hints(found.of_nodes, settings)
+        if why and key in slurm.named and slurm.named[key] not in ("tls/none", slurm.named.get("SlurmctldHost[0]")):
+            yield f"{key} is {name_of(slurm.named[key])}: {why}"
+    yield from conf_lines.hints(slurm.of_nodes, settings)
 
 
-def sections(found: Found, wanted: Wanted) -> Settings:
+def sections(slurm: Found, wanted: Wanted) -> Settings:
     """The stack's settings: those of ``wanted.base`` under those that the cluster decides."""
-    cluster: Settings = {"name": found.name, "slurmVersion": found.release}
-    tag = _OF_IMAGES.get(found.release)
+    cluster: Settings = {"name": slurm.name, "slurmVersion": slurm.release}
+    tag = _OF_IMAGES.get(slurm.release)
     if tag is not None:
         cluster["images"] = {name: f"ghcr.io/slinkyproject/{name}:{tag}" for name in ("slurmrestd", "slurmd", "login")}
     made: Settings = {
         "cluster": cluster,
         "keys": {"source": "imported"},
-        "controller": {"external": _slurmctld(found, wanted)},
+        "controller": {"external": _slurmctld(slurm, wanted)},
         "accounting": {"enabled": False},
         "nodesets": {name: {"replicas": pods} for name, pods in wanted.nodesets.items()},
     }
-    if found.database:
-        local = found.database in ("localhost", "127.0.0.1", found.host)
-        host, address = (wanted.host, found.address) if local else (found.database, found.database_address)
-        made["accounting"] = {"external": _external(host, address, found.database_port, _DBD_PORT)}
+    if slurm.database:
+        local = slurm.database in ("localhost", "127.0.0.1", slurm.host)
+        host, address = (wanted.host, slurm.address) if local else (slurm.database, slurm.database_address)
+        made["accounting"] = {"external": _external(host, address, slurm.database_port, _DBD_PORT)}
     laid = _laid({name: made.get(name) for name in made}, wanted.base)
-    laid["cluster"]["maxNodeCount"] = room.most(found.max_nodes, room.records(laid, found.nodes))
+    laid["cluster"]["maxNodeCount"] = room.most(slurm.max_nodes, room.records(laid, slurm.nodes))
     return laid
 
 
-def _slurmctld(found: Found, wanted: Wanted) -> Settings:
+def _slurmctld(slurm: Found, wanted: Wanted) -> Settings:
     """slurmctld's place, with those of its backups."""
-    backups = [_reached(*each, found.port) for each in found.backups]
-    return _external(wanted.host, found.address, found.port, _CTLD_PORT) | ({"backups": backups} if backups else {})
+    backups = [_reached(*backup, slurm.port) for backup in slurm.backups]
+    return _external(wanted.host, slurm.address, slurm.port, _CTLD_PORT) | ({"backups": backups} if backups else {})
 
 
 def _reached(name: str, address: str, port: int) -> str:
@@ -334,14 +334,14 @@ _COMMENTS: Final = {
 }
 
 
-def unguarded(settings: Mapping[str, object], found: Found) -> str:
+def unguarded(settings: Mapping[str, object], slurm: Found) -> str:
     """NetworkPolicies as a comment: on slurmctld's host nothing says from where the API server connects, and which hosts run
     srun. Both would be cut off by a policy that doesn't know them. Empty where ``settings`` have the section."""
     if "networkPolicies" in settings:
         return ""
-    known = {found.host: found.address, found.database: found.database_address}
+    known = {slurm.host: slurm.address, slurm.database: slurm.database_address}
     named = {
-        str(place["host"]): known.get(str(place["host"]), "") or (found.address if section == "controller" else "")
+        str(place["host"]): known.get(str(place["host"]), "") or (slurm.address if section == "controller" else "")
         for section in ("controller", "accounting")
         if isinstance(part := settings.get(section), dict) and isinstance(place := part.get("external"), dict)
         if not is_address(str(place["host"]))
@@ -392,7 +392,7 @@ def document(
 
 def require_sound(findings: tuple[Finding, ...]) -> None:
     """Raises :class:`ProjectError` where the settings that were found don't make a sound stack."""
-    errors = [f"  {each}" for each in findings if each.level is Level.ERROR]
+    errors = [f"  {finding}" for finding in findings if finding.level is Level.ERROR]
     if errors:
         raise ProjectError(
             "what was read makes no sound stack; nothing was written. Give what differs in a file with --base:\n"

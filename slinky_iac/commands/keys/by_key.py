@@ -11,6 +11,6 @@ from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.parts.tokens.rotation import TokenRotation
 
 ROTATIONS: Final[Mapping[str, type[KeyRotation]]] = {
-    each.of.name: each for each in (JwtRotation, SlurmRotation, TokenRotation)
+    rotation.of.name: rotation for rotation in (JwtRotation, SlurmRotation, TokenRotation)
 }
 """By the key's name, in the order in which `keys verify` tells of them."""

@@ -197,16 +197,16 @@ def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:
     for label, place in places:
         data = cluster.secret(place.name)
         made = cluster.secret_made_at(place.name) if data else None
-        for each in (place.entry, place.entry + NEXT_SUFFIX):
-            if each in data:
-                where = f"Secret {config.cluster.namespace}/{place.name}: {each}"
-                rows.append(Held(label, where, fingerprint(data[each]), None if made is None else now - made))
-    return [*rows, *(each for rotation in ROTATIONS.values() for each in rotation.shown(snapshot))]
+        for secret_entry in (place.entry, place.entry + NEXT_SUFFIX):
+            if secret_entry in data:
+                where = f"Secret {config.cluster.namespace}/{place.name}: {secret_entry}"
+                rows.append(Held(label, where, fingerprint(data[secret_entry]), None if made is None else now - made))
+    return [*rows, *(row for rotation in ROTATIONS.values() for row in rotation.shown(snapshot))]
 
 
 def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
     with context.snapshot() as snapshot:
-        rows = [each for rotation in ROTATIONS.values() for each in rotation.agreements(snapshot)]
+        rows = [agreement for rotation in ROTATIONS.values() for agreement in rotation.agreements(snapshot)]
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     print_result(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
@@ -223,8 +223,8 @@ def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
         raise RotationError("--policy-pack-config without --policy-pack applies nothing. Nothing was changed")
     if pack is None and not (arguments.plan or arguments.script):
         print("note: no policies are applied to these updates; --policy-pack DIR applies them", file=sys.stderr)
-    found = ("--policy-pack", pack) if pack else ()
-    return (*found, "--policy-pack-config", config) if config else found
+    options = ("--policy-pack", pack) if pack else ()
+    return (*options, "--policy-pack-config", config) if config else options
 
 
 def context_of(arguments: argparse.Namespace, policies: tuple[str, ...] = ()) -> RotationContext:
@@ -322,7 +322,7 @@ def _next(plan: Plan, arguments: argparse.Namespace) -> str:
 
 def _next_of_stop(plan: Plan, own: str) -> str:
     step = plan.due
-    if any(each.turn is Turn.PERSON for each in plan.steps):
+    if any(plan_step.turn is Turn.PERSON for plan_step in plan.steps):
         return "a planned stop, which only you can carry out: run the commands above in their order"
     if step is None or not plan.under_way:
         return f"a planned stop: `{own}` carries it out, or you do, by the commands above in their order"

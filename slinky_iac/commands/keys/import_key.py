@@ -51,7 +51,9 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
         raise KeyMaterialError(
             f"{name}: is the same key as {other.config}; anyone who may sign tokens could then act as any daemon"
         )
-    if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None or each in values.unreadable]:
+    if rotating := [
+        secret for secret in key.rotation_secrets if keys.secret(secret) is not None or secret in values.unreadable
+    ]:
         raise RotationError(f"{name} is being rotated ({', '.join(rotating)} is set): end that first; nothing was imported")
     if name in values.unreadable and not replace:
         raise RotationError(

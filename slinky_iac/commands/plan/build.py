@@ -128,7 +128,7 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Plan] | None = N
         seen = wire.read(text)
         steps, taken_at = seen.steps, seen.taken_at or now
         stack, project = steps[0].urn.removeprefix("urn:pulumi:").split("::")[:2] if steps else ("", "")
-        said = (each for each in seen.messages if each.severity not in QUIET and each.text)
+        said = (message for message in seen.messages if message.severity not in QUIET and message.text)
         return ChangeOrder(
             project=project,
             stack=stack,

@@ -28,13 +28,13 @@ _TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
 
 def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
-    found = {
+    document = {
         "verdict": _verdict(verdict),
         "known": order.known,
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }
-    return output.as_json(found) + "\n"
+    return output.as_json(document) + "\n"
 
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object]:

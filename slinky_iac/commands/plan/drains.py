@@ -33,12 +33,12 @@ ASK_REMOVAL: Final = (
 
 def drains(steps: Sequence[Step], removals: Mapping[str, Plan], now: int) -> tuple[Drain, ...]:
     """All drains of an update, in the order of the preview. ``removals``: plans of removals by NodeSet."""
-    found: dict[tuple[str, str], Drain] = {}
+    drains_by_name: dict[tuple[str, str], Drain] = {}
     removals = {**_planned(steps), **removals}
-    gated = (each for step in steps if (each := _of(step, removals, now)) is not None)
-    for each in (*_passed_by(steps), *gated, *_ungated(steps), *_namespaces(steps)):
-        found.setdefault((each.kind, each.what), each)
-    return tuple(found.values())
+    gated = (drain for step in steps if (drain := _of(step, removals, now)) is not None)
+    for drain in (*_passed_by(steps), *gated, *_ungated(steps), *_namespaces(steps)):
+        drains_by_name.setdefault((drain.kind, drain.what), drain)
+    return tuple(drains_by_name.values())
 
 
 def _of(step: Step, removals: Mapping[str, Plan], now: int) -> Drain | None:
@@ -86,7 +86,7 @@ def _scale_in(step: Step, now: int) -> Drain | None:
 def _planned(steps: Sequence[Step]) -> dict[str, Plan]:
     """Plans of what leaves the program, as its own resource has them; a destroy's preview has none."""
     plans = (Inputs.of(step.after).plan for step in steps if type_of(step.urn) == REMOVALS)
-    return {each.nodeset or "": each for plan in plans for each in plan.removals or ()}
+    return {removal.nodeset or "": removal for plan in plans for removal in plan.removals or ()}
 
 
 def _removal(old: Inputs, removals: Mapping[str, Plan], now: int) -> Drain | None:
@@ -114,12 +114,12 @@ def _passed_by(steps: Sequence[Step]) -> Iterable[Drain]:
     for step in steps:
         kept = [state for state in (step.old, step.new) if state is not None and state.retain_on_delete]
         if kept and type_of(step.urn) in (names.NODESET_SCALE, SESSIONS, CONF, HOSTS):
-            found = Inputs.of(step.after or step.before)
+            inputs = Inputs.of(step.after or step.before)
             why = (
                 "its gate has retainOnDelete: Pulumi drops it without a call, and its nodes go without a drain. Take the"
                 " option out"
             )
-            yield Drain("removal", found.host or found.nodeset or name_of(step.urn), known=False, blocks=(why,))
+            yield Drain("removal", inputs.host or inputs.nodeset or name_of(step.urn), known=False, blocks=(why,))
 
 
 def _namespaces(steps: Sequence[Step]) -> Iterable[Drain]:
@@ -139,23 +139,23 @@ def _hosts(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
     plan = new.plan
     if plan.drains is UNSET or not fresh(step.before, step.after):
-        before, after = ({name for name, state in each.hosts.items() if state == "drained"} for each in (old, new))
+        before, after = ({name for name, state in inputs.hosts.items() if state == "drained"} for inputs in (old, new))
         more = after - before
         if not more and not fresh(step.before, step.after):
             return None
         why = "the preview has no plan for these hosts: slurmrestd may not have answered, or they are drained already"
         nodes = tuple(Node(name, "", "held", None) for name in sorted(more))
         return Drain("hosts", names.HOSTS_OWNER, known=False, nodes=nodes, warnings=(why,))
-    found = _waits("hosts", names.HOSTS_OWNER, plan, new, now)
-    free = latest((job.ends_by for job in found.jobs), now)
-    only = tuple(job.label for job in found.jobs) if len(plan.drains) == 1 else ()
+    drain = _waits("hosts", names.HOSTS_OWNER, plan, new, now)
+    free = latest((job.ends_by for job in drain.jobs), now)
+    only = tuple(job.label for job in drain.jobs) if len(plan.drains) == 1 else ()
     return replace(
-        found,
+        drain,
         known=True,
         before=len(new.hosts),
         after=len(new.hosts) - len(plan.drains),
         nodes=tuple(Node(name, "", "held", free, only, len(only)) for name in plan.drains),
-        jobs_total=len(found.jobs),
+        jobs_total=len(drain.jobs),
         free_at=free,
         # Maintenance never touches a job: at the deadline hosts stay drained (slinky_iac/drain/maintenance.py).
         on_deadline="keep",
@@ -167,14 +167,14 @@ def _hosts(step: Step, now: int) -> Drain | None:
 
 def from_plan(kind: DrainKind, plan: Plan, gate: Inputs, now: int) -> Drain:
     """A drain as a NodeSet's plan has it."""
-    nodes = tuple(_node(each, now) for each in plan.nodes or ())
-    found = _waits(kind, plan.nodeset or "", plan, gate, now)
-    return replace(found, before=plan.current or 0, after=plan.target or 0, nodes=nodes)
+    nodes = tuple(_node(node, now) for node in plan.nodes or ())
+    drain = _waits(kind, plan.nodeset or "", plan, gate, now)
+    return replace(drain, before=plan.current or 0, after=plan.target or 0, nodes=nodes)
 
 
 def _waits(kind: DrainKind, what: str, plan: Plan, gate: Inputs, now: int) -> Drain:
     """What the plan of any gate says of jobs and times."""
-    jobs = tuple(_job(each, now) for each in plan.jobs or ())
+    jobs = tuple(_job(job, now) for job in plan.jobs or ())
     return Drain(
         kind,
         what,
@@ -189,16 +189,16 @@ def _waits(kind: DrainKind, what: str, plan: Plan, gate: Inputs, now: int) -> Dr
     )
 
 
-def _job(each: PlannedJob, now: int) -> Job:
+def _job(job: PlannedJob, now: int) -> Job:
     """With times, and beside the user the stack's job that it is, where it is one."""
-    user = (each.user or "unknown") + (f" ({each.stack_job})" if each.stack_job else "")
-    ends_by = None if each.waits else moment(each.ends_by, now)
-    return Job(each.job, user, each.partition, each.state, moment(each.started, now), ends_by)
+    user = (job.user or "unknown") + (f" ({job.stack_job})" if job.stack_job else "")
+    ends_by = None if job.waits else moment(job.ends_by, now)
+    return Job(job.job, user, job.partition, job.state, moment(job.started, now), ends_by)
 
 
-def _node(each: PlannedNode, now: int) -> Node:
-    total = max(each.jobs_total, len(each.jobs))
-    return Node(each.node, each.pod, each.kind, moment(each.free_at, now), each.jobs, total)
+def _node(node: PlannedNode, now: int) -> Node:
+    total = max(node.jobs_total, len(node.jobs))
+    return Node(node.node, node.pod, node.kind, moment(node.free_at, now), node.jobs, total)
 
 
 def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     if not named and not gone and (told or not fresh(old, new)):
         return None
     known = bool(plan.known) and gone <= set(named)
-    found = _waits(
+    drain = _waits(
         "slurm-conf",
         f"slurm.conf without {', '.join(named or sorted(gone)) or 'lines that are not known'}",
         plan,
@@ -233,11 +233,11 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
         now,
     )
     return replace(
-        found,
+        drain,
         known=known,
-        nodes=tuple(_leaves(name, found.jobs, found.free_at) for name in named),
+        nodes=tuple(_leaves(name, drain.jobs, drain.free_at) for name in named),
         deadline_at=None if after.outside or after.policy.deadline_s is None else now + after.policy.deadline_s,
-        warnings=(*found.warnings, *(plan.steps or ()), *(() if known else (ASK,))),
+        warnings=(*drain.warnings, *(plan.steps or ()), *(() if known else (ASK,))),
     )
 
 

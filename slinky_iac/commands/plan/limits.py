@@ -119,7 +119,7 @@ def _exceeded(order: ChangeOrder, limits: Limits) -> Iterable[str]:
         if most is not None and drain.kind != "hosts" and drain.share > most + 1e-9:
             gone = f"{drain.gone} of {drain.before} nodes would be removed"
             yield f"{drain.what}: {gone}, more than the share {most:g} of --max-share"
-    jobs = sum(each.jobs_total for each in order.drains)
+    jobs = sum(node_drain.jobs_total for node_drain in order.drains)
     if limits.max_jobs is not None and jobs > limits.max_jobs:
         yield f"{jobs} jobs would be waited for, more than the {limits.max_jobs} of --max-jobs"
     if limits.max_job_age_s is not None:

@@ -127,10 +127,10 @@ class Drain:
     @functools.cached_property
     def _places(self) -> Mapping[str, list[int]]:
         """Positions of the jobs of a label in the list."""
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for at, job in enumerate(self.jobs):
-            found.setdefault(job.label, []).append(at)
-        return found
+            positions.setdefault(job.label, []).append(at)
+        return positions
 
 
 @dataclass(frozen=True)
@@ -184,13 +184,13 @@ class ChangeOrder:
     @property
     def known(self) -> bool:
         """Whether it is known what drains and whose jobs are waited for: of a preview that failed it never is."""
-        return not self.failed and all(each.known for each in self.drains)
+        return not self.failed and all(drain.known for drain in self.drains)
 
     @property
     def undo(self) -> tuple[tuple[str, str], ...]:
         """What can't be taken back: what, and why."""
-        found = [(f"{each.op} {each.kind} {each.name}", each.undo) for each in self.changes if each.undo]
-        return (*found, *(row for each in self.drains for row in _harm(each)))
+        rows = [(f"{change.op} {change.kind} {change.name}", change.undo) for change in self.changes if change.undo]
+        return (*rows, *(row for drain in self.drains for row in _harm(drain)))
 
 
 def _harm(drain: Drain) -> tuple[tuple[str, str], ...]:

@@ -32,7 +32,7 @@ _PAST: Final = 0.3
 """Part of the axis that shows the past, at the most."""
 _MINUTE: Final = 60
 _STEPS: Final = tuple(
-    _MINUTE * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160, 43200, 86400)
+    _MINUTE * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160, 43200, 86400)
 )
 _MOST_TICKS: Final = 7
 _LETTER: Final = 1.2
@@ -123,7 +123,7 @@ def axis(order: ChangeOrder, zone: tzinfo | None = None) -> Axis:
     ends += [node.free_at for drain in order.drains for node in drain.nodes if node.free_at is not None]
     ahead = max(max(ends, default=now) - now, 5 * _MINUTE)
     deadlines = [drain.deadline_at - now for drain in order.drains if drain.deadline_at is not None]
-    near = [each for each in deadlines if each <= 3 * ahead]
+    near = [deadline for deadline in deadlines if deadline <= 3 * ahead]
     if any(job.ends_by is None for job in jobs):
         ahead = max(ahead, *deadlines, 0) if deadlines else 2 * ahead
         near = deadlines
@@ -137,10 +137,10 @@ def axis(order: ChangeOrder, zone: tzinfo | None = None) -> Axis:
 def ticks(window: Axis) -> tuple[Tick, ...]:
     """Round times, at most seven."""
     length = window.end - window.begin
-    step = next((each for each in _STEPS if length / each <= _MOST_TICKS), _STEPS[-1])
+    step = next((seconds for seconds in _STEPS if length / seconds <= _MOST_TICKS), _STEPS[-1])
     first = -(-window.begin // step) * step
     moments = [moment for moment in range(first, window.end, step) if 1.5 < window.place(moment) < 98]
-    return tuple(Tick(window.place(each), _name(each, step)) for each in moments)
+    return tuple(Tick(window.place(moment), _name(moment, step)) for moment in moments)
 
 
 def _name(moment: int, step: int) -> str:
@@ -182,9 +182,9 @@ def _labelled(bars: Sequence[Bar]) -> Iterable[Bar]:
     """The bars of one node with their words where there is room for them."""
     for bar in bars:
         right = bar.left + bar.width
-        others = [each for each in bars if each.lane == bar.lane and each is not bar]
-        after = min([each.left for each in others if each.left >= right], default=100.0) - right - _GAP
-        before = bar.left - max([each.left + each.width for each in others if each.left <= bar.left], default=0.0) - _GAP
+        others = [other for other in bars if other.lane == bar.lane and other is not bar]
+        after = min([other.left for other in others if other.left >= right], default=100.0) - right - _GAP
+        before = bar.left - max([other.left + other.width for other in others if other.left <= bar.left], default=0.0) - _GAP
         need = _LETTER * len(f"{bar.job.label} {bar.job.user}") + _GAP
         if bar.width >= need:
             yield bar
@@ -244,12 +244,12 @@ def _harmless(value: object) -> object:
 
 def hues(users: Iterable[str]) -> dict[str, int]:
     """A hue a user: the same on every page where it can be, and no two alike while there are hues left."""
-    found: dict[str, int] = {}
+    by_user: dict[str, int] = {}
     for user in sorted(set(users)):
         wanted = zlib.crc32(user.encode("utf-8", "replace")) % HUES
-        free = [hue for hue in range(HUES) if hue not in found.values()]
-        found[user] = wanted if wanted in free or not free else min(free, key=lambda hue: (hue - wanted) % HUES)
-    return found
+        free = [hue for hue in range(HUES) if hue not in by_user.values()]
+        by_user[user] = wanted if wanted in free or not free else min(free, key=lambda hue: (hue - wanted) % HUES)
+    return by_user
 
 
 def told_of(job: Job, now: int, *, late: bool, zone: tzinfo | None = None) -> tuple[str, ...]:
@@ -258,10 +258,10 @@ def told_of(job: Job, now: int, *, late: bool, zone: tzinfo | None = None) -> tu
         f"started {at(job.started, now)}, {span(now - job.started)} ago" if job.started is not None else "start not known"
     )
     end = f"ends by {until(job.ends_by, now)}" if job.ends_by is not None else "no end is known"
-    found = [f"Job {job.label} of {job.user}", f"partition {job.partition or 'unknown'}, {job.state.lower()}", began, end]
+    phrases = [f"Job {job.label} of {job.user}", f"partition {job.partition or 'unknown'}, {job.state.lower()}", began, end]
     if job.ends_by is not None and (there := local(job.ends_by, zone)):
-        found.append(f"that is {there}")
-    return (*found, "may run on after the deadline") if late else tuple(found)
+        phrases.append(f"that is {there}")
+    return (*phrases, "may run on after the deadline") if late else tuple(phrases)
 
 
 _FUNCTIONS: Final = {
@@ -270,5 +270,5 @@ _FUNCTIONS: Final = {
     "chart": chart,
     "ticks": ticks,
     "told_of": told_of,
-    **{each.__name__: each for each in (at, full, local, span, stamp, until)},
+    **{function.__name__: function for function in (at, full, local, span, stamp, until)},
 }

@@ -23,13 +23,13 @@ def markdown(order: ChangeOrder, verdict: Verdict) -> str:
         MARKER,
         f"## {safe(words.headline(order))}",
         "",
-        " ".join([f"{sign} **{words.verdict_line(order, verdict)}.**", *(f"{safe(each)}." for each in verdict.reasons)]),
+        " ".join([f"{sign} **{words.verdict_line(order, verdict)}.**", *(f"{safe(reason)}." for reason in verdict.reasons)]),
         "",
         f"All free: {words.last_free(order)} · {words.counts(order)} · {safe(words.where(order))},"
         f" previewed {full(order.taken_at)}",
     ]
-    for each in words.notices(order):
-        lines += ["", f"> {each.severity}: {safe(each.text)}"]
+    for notice in words.notices(order):
+        lines += ["", f"> {notice.severity}: {safe(notice.text)}"]
     for drain in order.drains:
         lines += ["", f"### {safe(words.drain_title(drain))}", "", *_drain(drain, order.taken_at)]
     if order.gives_back:
@@ -69,9 +69,9 @@ def _drain(drain: Drain, now: int) -> Iterable[str]:
 
 def _policies(order: ChangeOrder) -> list[str]:
     lines = ["", f"**Policies.** {safe(words.policy_line(order))}"]
-    for each in order.policies.violations if order.policies else ():
-        where = safe(each.resource) or "the stack"
-        lines.append(f"- {safe(each.level)} **{safe(each.name)}** at {where}: {safe(each.message)}")
+    for violation in order.policies.violations if order.policies else ():
+        where = safe(violation.resource) or "the stack"
+        lines.append(f"- {safe(violation.level)} **{safe(violation.name)}** at {where}: {safe(violation.message)}")
     return lines
 
 
@@ -79,15 +79,19 @@ def _changes(order: ChangeOrder) -> list[str]:
     if not order.changes:
         return []
     lines = ["", f"<details><summary>{len(order.changes)} changes</summary>", ""]
-    for each in words.by_weight(order.changes):
-        fields = "".join(f"<br>{safe(field)}" for field in each.fields[:12])
-        more = f"<br>and {len(each.fields) - 12} more" if len(each.fields) > 12 else ""
-        lines.append(f"- {each.op} {safe(each.kind)} **{safe(each.name)}**{fields}{more}")
+    for change in words.by_weight(order.changes):
+        fields = "".join(f"<br>{safe(field)}" for field in change.fields[:12])
+        more = f"<br>and {len(change.fields) - 12} more" if len(change.fields) > 12 else ""
+        lines.append(f"- {change.op} {safe(change.kind)} **{safe(change.name)}**{fields}{more}")
     return [*lines, "", "</details>"]
 
 
 def _messages(order: ChangeOrder) -> list[str]:
-    shown = [f"- {safe(each.severity)}: {safe(each.text)}" for each in order.messages if each not in words.notices(order)]
+    shown = [
+        f"- {safe(message.severity)}: {safe(message.text)}"
+        for message in order.messages
+        if message not in words.notices(order)
+    ]
     return ["", "<details><summary>Messages</summary>", "", *shown, "", "</details>"] if shown else []
 
 

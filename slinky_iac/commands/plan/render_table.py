@@ -27,8 +27,8 @@ def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False, width: 
         *_said("; ".join((words.verdict_line(order, verdict), *verdict.reasons)), width, paint, shade, indent=""),
         *_said(f"{words.where(order)}, previewed {full(order.taken_at)}; {words.counts(order)}", width, indent=""),
     ]
-    for each in words.notices(order):
-        lines += _said(f"{each.severity}: {plain(each.text)}", width, paint, _NOTICES[each.severity], indent="")
+    for notice in words.notices(order):
+        lines += _said(f"{notice.severity}: {plain(notice.text)}", width, paint, _NOTICES[notice.severity], indent="")
     for drain in order.drains:
         title = paint(plain(words.drain_title(drain)), "bold")
         lines += ["", title, *_drain(drain, order.taken_at, paint, width)]
@@ -36,7 +36,7 @@ def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False, width: 
         lines += ["", *_said(f"Given back from an interrupted run: {', '.join(order.gives_back)}", width, indent="")]
     if order.undo:
         lines += ["", paint("Can't be undone", "bold")]
-        lines += [each for row in order.undo for each in _said(": ".join(row), width)]
+        lines += [line for row in order.undo for line in _said(": ".join(row), width)]
     lines += _changes(order, paint, width) + _policies(order, paint, width)
     return "\n".join(lines) + "\n"
 
@@ -48,7 +48,7 @@ def _said(text: str, width: int | None, paint: Paint | None = None, shade: str =
         lines = [indent + shown]
     else:
         lines = textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
-    return [paint(each, shade) if paint and shade else each for each in lines]
+    return [paint(line, shade) if paint and shade else line for line in lines]
 
 
 def _drain(drain: Drain, now: int, paint: Paint, width: int | None) -> Iterable[str]:
@@ -95,17 +95,19 @@ def _changes(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
     if not order.changes:
         return []
     lines = ["", paint("Changes", "bold")]
-    for each in words.by_weight(order.changes):
-        mark = paint(words.MARKS[each.op], _OPS.get(each.op, "dim"))
-        lines.append(f"  {mark} {plain(each.kind)} {plain(each.name)}")
-        lines += [line for field in each.fields[:12] for line in _said(field, width, indent="      ")]
-        if len(each.fields) > 12:
-            lines.append(f"      and {len(each.fields) - 12} more")
+    for change in words.by_weight(order.changes):
+        mark = paint(words.MARKS[change.op], _OPS.get(change.op, "dim"))
+        lines.append(f"  {mark} {plain(change.kind)} {plain(change.name)}")
+        lines += [line for field in change.fields[:12] for line in _said(field, width, indent="      ")]
+        if len(change.fields) > 12:
+            lines.append(f"      and {len(change.fields) - 12} more")
     return lines
 
 
 def _policies(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
     lines = ["", paint("Policies", "bold"), *_said(words.policy_line(order), width)]
-    for each in order.policies.violations if order.policies else ():
-        lines += _said(f"{each.level} {each.name} at {each.resource or 'the stack'}: {plain(each.message)}", width)
+    for violation in order.policies.violations if order.policies else ():
+        lines += _said(
+            f"{violation.level} {violation.name} at {violation.resource or 'the stack'}: {plain(violation.message)}", width
+        )
     return lines

@@ -160,8 +160,8 @@ def read(text: str) -> Preview:
 
 
 def _digest(whole: _Document) -> Preview:
-    messages = tuple(each.read() for each in whole.diagnostics or ())
-    failed = any(each.severity == "error" for each in messages)
+    messages = tuple(diagnostic.read() for diagnostic in whole.diagnostics or ())
+    failed = any(message.severity == "error" for message in messages)
     if not failed and whole.change_summary is None:
         raise PreviewError(f"the preview has no changeSummary, so it didn't come to its end. {_HINT}")
     return Preview(_named(whole.steps or ()), messages, None, failed, None)
@@ -174,7 +174,7 @@ def _events(lines: Iterable[str]) -> Preview:
     messages = _messages(events)
     # After a summary of success the engine ends its plugins, and an "error" there is of one that took over 5 s.
     whole = summary is not None and summary.result == "succeeded"
-    failed = any(each.severity == "error" for each in (_messages(events[:end]) if whole else messages))
+    failed = any(message.severity == "error" for message in (_messages(events[:end]) if whole else messages))
     if summary is None and not failed:
         raise PreviewError(f"the preview has {len(events)} events and no summary, so it was cut off. {_HINT}")
     policies = _policies(events)
@@ -187,8 +187,12 @@ def _events(lines: Iterable[str]) -> Preview:
 
 
 def _messages(events: Iterable[_Event]) -> tuple[Message, ...]:
-    found = (event.diagnostic_event for event in events)
-    return tuple(each.read() for each in found if each and not each.ephemeral and each.severity != "debug")
+    diagnostics = (event.diagnostic_event for event in events)
+    return tuple(
+        diagnostic.read()
+        for diagnostic in diagnostics
+        if diagnostic and not diagnostic.ephemeral and diagnostic.severity != "debug"
+    )
 
 
 def _event(line: str, number: int) -> _Event:
@@ -218,19 +222,23 @@ def _policies(events: Iterable[_Event]) -> Policies:
             if analyzed:
                 passed |= {*(analyzed.passed or ())}
                 failing |= {*(analyzed.failed or ())}
-        if found := event.policy_event:
-            violations[found.read({"warning": "advisory"}.get(found.enforcement_level, found.enforcement_level))] = None
+        if policy_event := event.policy_event:
+            violations[
+                policy_event.read(
+                    {"warning": "advisory"}.get(policy_event.enforcement_level, policy_event.enforcement_level)
+                )
+            ] = None
         if event.policy_remediation_event:
             violations[event.policy_remediation_event.read("remediate")] = None
-    return Policies(tuple(violations), len(passed - failing - {each.name for each in violations}))
+    return Policies(tuple(violations), len(passed - failing - {violation.name for violation in violations}))
 
 
 def _named(steps: Iterable[Step]) -> tuple[Step, ...]:
-    found = tuple(steps)
-    for step in found:
+    named_steps = tuple(steps)
+    for step in named_steps:
         if not step.urn.startswith("urn:pulumi:") or step.urn.count("::") < 3:
             raise PreviewError(f"a step of the preview has no URN of a resource but {step.urn[:80]!r}. {_HINT}")
-    return found
+    return named_steps
 
 
 class Waiting(Struct, frozen=True):
@@ -268,12 +276,12 @@ class Inputs(Struct, frozen=True, rename="camel"):
     @classmethod
     def of(cls, raw: Json) -> Inputs:
         """Each as far as it has its shape."""
-        found = {}
-        for each in fields(cls):
-            if each.encode_name in raw:
+        inputs = {}
+        for input_field in fields(cls):
+            if input_field.encode_name in raw:
                 with suppress(ValueError):
-                    found[each.name] = convert(raw[each.encode_name], each.type, strict=False)
-        return cls(**found)
+                    inputs[input_field.name] = convert(raw[input_field.encode_name], input_field.type, strict=False)
+        return cls(**inputs)
 
     @property
     def target(self) -> int:

@@ -49,15 +49,17 @@ class Affected:
 def headline(order: ChangeOrder) -> str:
     """What happens to running work, in one sentence."""
     if order.failed:
-        refused = order.policies is not None and any(each.level == "mandatory" for each in order.policies.violations)
+        refused = order.policies is not None and any(
+            violation.level == "mandatory" for violation in order.policies.violations
+        )
         return "Policies refuse this update" if refused else "The preview failed"
-    leaving = ((each, sum(node.kind != "closes" for node in each.nodes)) for each in order.drains)
-    nodes = sum(max(number, each.before - each.after) for each, number in leaving)
+    leaving = ((drain, sum(node.kind != "closes" for node in drain.nodes)) for drain in order.drains)
+    nodes = sum(max(number, drain.before - drain.after) for drain, number in leaving)
     if not order.drains:
         return "No node drains" if order.changes else "Nothing changes"
-    jobs = sum(each.jobs_total for each in order.drains)
+    jobs = sum(drain.jobs_total for drain in order.drains)
     asked = f"{counted(nodes, 'node')} {'drains' if nodes == 1 else 'drain'}"
-    going = [each.what for each in order.drains if each.kind == "namespace"]
+    going = [drain.what for drain in order.drains if drain.kind == "namespace"]
     if going:
         asked = f"Namespace {', '.join(going)} is deleted" + (f", {asked}" if nodes else "")
         return f"{asked}; which jobs run there is not known"
@@ -73,17 +75,17 @@ def last_free(order: ChangeOrder) -> str:
         return "unknown"
     if not order.drains:
         return "nothing to wait for"
-    free = latest(node.free_at for each in order.drains for node in each.nodes)
+    free = latest(node.free_at for drain in order.drains for node in drain.nodes)
     return "unknown: a job has no time limit" if free is None else until(free, order.taken_at)
 
 
 def counts(order: ChangeOrder) -> str:
     """``2 to create, 1 to delete, 14 unchanged``."""
-    number = Counter(each.op for each in order.changes)
-    found = ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
+    number = Counter(change.op for change in order.changes)
+    text = ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
     if order.failed and not order.changes and not order.unchanged:
         return "the preview failed before its first resource"
-    return f"{found} when the preview failed" if order.failed else found
+    return f"{text} when the preview failed" if order.failed else text
 
 
 def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
@@ -91,7 +93,7 @@ def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
     if verdict.code is Exit.OK:
         judged = bool(order.drains) and verdict.limited
         return "Within the limits" if judged else "Nothing to judge" if not order.drains else "No limits set"
-    blocked = any(each.known and each.blocks for each in order.drains)
+    blocked = any(drain.known and drain.blocks for drain in order.drains)
     return {
         Exit.FAULT: "Nothing to approve",
         Exit.EXCEEDED: "More than the limits allow",
@@ -124,14 +126,14 @@ def users(order: ChangeOrder) -> str:
         return f"unknown, at least {count}" if count else "unknown"
     if not order.drains:
         return "no users"
-    if any(each.unlisted for each in order.drains):
+    if any(drain.unlisted for drain in order.drains):
         return f"at least {count}"
     return str(count) if count else "none"
 
 
 def notices(order: ChangeOrder) -> tuple[Message, ...]:
     """Errors and warnings of the program and of providers: they are read before all else."""
-    return tuple(each for each in order.messages if each.severity in ("error", "warning"))
+    return tuple(message for message in order.messages if message.severity in ("error", "warning"))
 
 
 def by_wait(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -175,17 +177,17 @@ def deadline_line(drain: Drain, now: int) -> str:
 
 def affected(order: ChangeOrder) -> tuple[Affected, ...]:
     """People whose jobs are waited for, those who wait longest first."""
-    found: dict[str, list[int | None]] = {}
+    by_user: dict[str, list[int | None]] = {}
     for drain in order.drains:
         for job in drain.jobs:
-            found.setdefault(job.user, []).append(job.ends_by)
-    people = [Affected(user, len(ends), latest(ends)) for user, ends in found.items()]
-    return tuple(sorted(people, key=lambda each: (each.last_end is not None, -(each.last_end or 0), each.user)))
+            by_user.setdefault(job.user, []).append(job.ends_by)
+    people = [Affected(user, len(ends), latest(ends)) for user, ends in by_user.items()]
+    return tuple(sorted(people, key=lambda person: (person.last_end is not None, -(person.last_end or 0), person.user)))
 
 
 def by_weight(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Changes with those that can hurt first."""
-    return tuple(sorted(changes, key=lambda each: SHOWN_OPS.index(each.op)))
+    return tuple(sorted(changes, key=lambda change: SHOWN_OPS.index(change.op)))
 
 
 def policy_line(order: ChangeOrder) -> str:
@@ -195,8 +197,8 @@ def policy_line(order: ChangeOrder) -> str:
             "This form of the preview doesn't have it; make the preview with PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1 and"
             " --policy-pack"
         )
-    found = order.policies.violations
+    violations = order.policies.violations
     passed = f"{counted(order.policies.passed, 'rule')} passed"
-    if not found and not order.policies.passed:
+    if not violations and not order.policies.passed:
         return "Unknown: the preview failed" if order.failed else "No policy pack was applied"
-    return f"{counted(len(found), 'objection')}, {passed}" if found else f"No objection, {passed}"
+    return f"{counted(len(violations), 'objection')}, {passed}" if violations else f"No objection, {passed}"

@@ -181,16 +181,16 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
 
 def _public(kube: ShortPodClient, config: StackConfig) -> tuple[dict[str, bytes], str]:
     """Files of public keys as the cluster has them, and why they aren't known."""
-    found: dict[str, bytes] = {}
-    for place in (each for each in map(config.bundle_of, config.own_keys) if each is not None):
+    bundles: dict[str, bytes] = {}
+    for place in (bundle for bundle in map(config.bundle_of, config.own_keys) if bundle is not None):
         try:
             data = kube.config_map_data(config.cluster.namespace, place.name)
         except KubeNotFound:
             continue
         except KubeError as error:
             return {}, str(error)
-        found[place.entry] = data.get(place.entry, "").encode()
-    return found, ""
+        bundles[place.entry] = data.get(place.entry, "").encode()
+    return bundles, ""
 
 
 def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
@@ -207,7 +207,7 @@ def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
 def _kubelets(kube: ShortPodClient, config: StackConfig, workers: Mapping[str, Workers]) -> dict[str, Kubelet]:
     """One pool's kubelets are alike, so not all of many are asked."""
     limited = {name for name, nodeset in config.nodesets.items() if nodeset.resources.cpus or nodeset.resources.memory}
-    nodes = {pod.spec.node_name for name, each in workers.items() if name in limited for pod in each.pods} - {""}
+    nodes = {pod.spec.node_name for name, worker_set in workers.items() if name in limited for pod in worker_set.pods} - {""}
     kubelets: dict[str, Kubelet] = {}
     for node in sorted(nodes)[:MOST_KUBELETS]:
         try:
@@ -251,7 +251,7 @@ def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys
         place, namespace = values.config.secret_of(JWT), values.config.cluster.namespace
         entries = (place.entry, place.entry + NEXT_SUFFIX)
         held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
-        if held is not None and all(held[0] not in each for each in keys.values()):
+        if held is not None and all(held[0] not in texts for texts in keys.values()):
             keys[IN_SECRET] = tuple(held)
     for key in values.config.own_keys:
         if key.config in rsa:

@@ -104,21 +104,21 @@ def run(
     if not arguments.from_here_only:
         foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack, look)
         facts = replace(facts, foreign=foreign, foreign_trouble=trouble)
-    found = checks(values.config, facts, from_here_only=arguments.from_here_only)
+    outcomes = checks(values.config, facts, from_here_only=arguments.from_here_only)
     cluster = values.config.cluster.name
     if arguments.json:
-        sys.stdout.write(as_json(arguments.stack or "", cluster, found))
+        sys.stdout.write(as_json(arguments.stack or "", cluster, outcomes))
     else:
         colour, width = terminal(WIDTH)
-        text = as_text(cluster, found, colour=colour, width=width)
-        sys.stdout.write(text if arguments.all else summary(cluster, found, facts, colour=colour, width=width))
-    return exit_code(found, strict=arguments.strict)
+        text = as_text(cluster, outcomes, colour=colour, width=width)
+        sys.stdout.write(text if arguments.all else summary(cluster, outcomes, facts, colour=colour, width=width))
+    return exit_code(outcomes, strict=arguments.strict)
 
 
-def exit_code(found: tuple[Check, ...], *, strict: bool) -> int:
+def exit_code(outcomes: tuple[Check, ...], *, strict: bool) -> int:
     """6 where something doesn't fit, unless it is acknowledged; unknown isn't fine, and isn't a problem either."""
     bad = {Verdict.PROBLEM, Verdict.WARNING} if strict else {Verdict.PROBLEM}
-    return FOUND if any(each.verdict in bad and not each.reason for each in found) else 0
+    return FOUND if any(check.verdict in bad and not check.reason for check in outcomes) else 0
 
 
 def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tuple[Values, str]:
@@ -137,12 +137,12 @@ def _state(stack: str | None, look: Look) -> tuple[tuple[str, ...] | None, str]:
     trouble = ""
     for decrypted in (True, False):
         try:
-            found = look(stack, decrypted=decrypted)
+            findings = look(stack, decrypted=decrypted)
         except StateError as error:
             trouble = trouble or str(error)
         else:
-            known = decrypted or bool(found)
-            return (found, "") if known else (None, f"what is encrypted was not compared: {trouble}")
+            known = decrypted or bool(findings)
+            return (findings, "") if known else (None, f"what is encrypted was not compared: {trouble}")
     return None, trouble
 
 

@@ -63,20 +63,20 @@ _RELEASE: Final = re.compile(r"\d\d\.\d\d(?:\.\d{1,3})?")
 
 def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts, SlurmFacts]:
     """What the script printed between two readings of our clock: the host's own files, and what its daemons say."""
-    found = parts(answer)
-    config = settings(found["config"])
-    if "end" not in found or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
+    sections = parts(answer)
+    config = settings(sections["config"])
+    if "end" not in sections or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
         trouble = "it printed no whole answer of `scontrol show config`"
         return HostFacts(host, trouble=trouble), SlurmFacts()
-    clusters, partitions = found.get("clusters", []), found.get("partitions", [])
-    release = _RELEASE.search(" ".join(found.get("release", ())))
+    clusters, partitions = sections.get("clusters", []), sections.get("partitions", [])
+    release = _RELEASE.search(" ".join(sections.get("release", ())))
     answers = clusters != ["-"] and bool(release)
     prints = {
         label: hashed
         for label, part in ((SLURM.label, "slurm.key"), (JWT.label, "jwt.key"))
-        if (hashed := _print(found, part))
+        if (hashed := _print(sections, part))
     }
-    said = next(iter(found.get("clock", ())), "")
+    said = next(iter(sections.get("clock", ())), "")
     slurm = SlurmFacts(
         conf=_conf(config),
         version=known(config, "SLURM_VERSION") if _RELEASE.fullmatch(known(config, "SLURM_VERSION")) else "",
@@ -85,14 +85,14 @@ def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts
         slurmdbd_answers=True if answers else None,
         clock=Clock("slurmctld", int(said), before, after) if said.isascii() and said.isdigit() and len(said) < 12 else None,
     )
-    cgroup = found.get("cgroup", [])
+    cgroup = sections.get("cgroup", [])
     return HostFacts(
         host,
         keys=prints,
         client=release[0] if release else "",
         cgroup=None if cgroup == ["-"] else _cgroup(cgroup),
-        gres=None if "gres" not in found else _gres(found["gres"]),
-        nodes=recorded(found.get("nodes")),
+        gres=None if "gres" not in sections else _gres(sections["gres"]),
+        nodes=recorded(sections.get("nodes")),
     ), slurm
 
 
@@ -125,21 +125,21 @@ def _cluster(line: str) -> Cluster | None:
     name, host, port, protocol, *_ = [*line.split("|"), "", "", ""]
     if not _NAME.fullmatch(name):
         return None
-    numbers = [int(each) if each.isascii() and each.isdigit() and len(each) < 7 else 0 for each in (port, protocol)]
+    numbers = [int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0 for text in (port, protocol)]
     return Cluster(name, Controller(host if _NAME.fullmatch(host) else "", numbers[0]), numbers[1])
 
 
-def _print(found: Mapping[str, Sequence[str]], part: str) -> str:
+def _print(sections: Mapping[str, Sequence[str]], part: str) -> str:
     """A file's fingerprint, as keys' fingerprints are shown; empty where the file can't be read."""
-    hashed = _HASH.fullmatch(next(iter(found.get(part, ())), ""))
+    hashed = _HASH.fullmatch(next(iter(sections.get(part, ())), ""))
     return "SHA256:" + base64.b64encode(bytes.fromhex(hashed[1])).decode().rstrip("=") if hashed else ""
 
 
 def _gres(lines: Sequence[str]) -> bool:
     """Whether gres.conf lets slurmd find GPUs; a file that isn't there doesn't."""
     words = [line.lower() for line in lines]
-    found = any("autodetect=" in line and "autodetect=off" not in line for line in words)
-    return found or any("name=gpu" in line for line in words)
+    autodetection = any("autodetect=" in line and "autodetect=off" not in line for line in words)
+    return autodetection or any("name=gpu" in line for line in words)
 
 
 def _cgroup(lines: Sequence[str]) -> bool:

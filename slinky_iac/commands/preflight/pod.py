@@ -50,29 +50,29 @@ class Placement:
 def placements(config: StackConfig) -> tuple[Placement, ...]:
     """One for each distinct place that NodeSets run in; slurmrestd's where there is no NodeSet, and munged's image anywhere
     where there is neither."""
-    found: dict[str, Placement] = {}
+    by_place: dict[str, Placement] = {}
     for name, nodeset in config.nodesets.items():
         pod = nodeset.pod
         image = nodeset.image or image_of(config, "slurmd")
         where = repr((image, sorted(pod.node_selector.items()), pod.tolerations, pod.affinity, pod.host_network))
-        found.setdefault(where, Placement(name, image, pod))
-    if not found and config.auth.client_image:
+        by_place.setdefault(where, Placement(name, image, pod))
+    if not by_place and config.auth.client_image:
         return (Placement("", config.auth.client_image, PodSettings()),)
-    if not found:
+    if not by_place:
         image = image_of(config, "slurmrestd")
-        found[""] = Placement("", image, config.restapi.pod)
-    return tuple(found.values())[:MOST_PODS]
+        by_place[""] = Placement("", image, config.restapi.pod)
+    return tuple(by_place.values())[:MOST_PODS]
 
 
 def inside_places(config: StackConfig, external: Iterable[Place], *, made: bool) -> tuple[Place, ...]:
     """What a pod has to reach: outside daemons and, where the stack is up (``made``), the Services that lead to daemons."""
-    found = [*external, *(service_places(config) if made else ())]
-    return tuple({(each.host, each.port): each for each in reversed(found)}.values())[::-1]
+    targets = [*external, *(service_places(config) if made else ())]
+    return tuple({(target.host, target.port): target for target in reversed(targets)}.values())[::-1]
 
 
 def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[Place]) -> dict[str, Any]:
     """The pod as the API server takes it; it fits the strictest Pod Security Standard, but for host network."""
-    arguments = [part for each in tried for part in (each.host, str(each.port))]
+    arguments = [part for target in tried for part in (target.host, str(target.port))]
     container = {
         "name": "look",
         "image": place.image,
@@ -97,7 +97,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
         "enableServiceLinks": False,
     } | placement(place.settings)
     if config.cluster.images.pull_secrets:
-        spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
+        spec["imagePullSecrets"] = [{"name": secret} for secret in config.cluster.images.pull_secrets]
     own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], names.LABEL_SHORT_POD: "look"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
 
@@ -130,18 +130,18 @@ def report_of(
             release = version[1]
         elif word == "metrics" and (counted := _METRICS.fullmatch(rest)):
             metrics = int(counted[1]), int(counted[2])
-        elif found := _TRY.fullmatch(line):
-            host, port, code, address, words = found.groups()
-            for each in tried:
-                if (each.host, str(each.port)) == (host, port):
+        elif match := _TRY.fullmatch(line):
+            host, port, code, address, words = match.groups()
+            for target in tried:
+                if (target.host, str(target.port)) == (host, port):
                     seen = "" if address == "-" else address
-                    said[host, each.port] = Tried(each, _trouble(int(code), seen, words), seen)
+                    said[host, target.port] = Tried(target, _trouble(int(code), seen, words), seen)
     silent = "the pod ended and did not report it"
     return PodReport(
         pod=pod,
         node=node,
         image=place.image,
-        tried=tuple(said.get((each.host, each.port), Tried(each, silent)) for each in tried),
+        tried=tuple(said.get((target.host, target.port), Tried(target, silent)) for target in tried),
         clock=clock,
         slurm_uid=uid,
         slurmd=release,

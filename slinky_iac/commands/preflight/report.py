@@ -46,14 +46,14 @@ class Group:
 
 def grouped(checks: Sequence[Check], facts: Facts) -> tuple[Group, ...]:
     """The unknown checks that share a cause with another one; what is left stands for itself."""
-    left = [each for each in checks if each.verdict is Verdict.UNKNOWN]
-    found = []
+    left = [check for check in checks if check.verdict is Verdict.UNKNOWN]
+    groups = []
     for belongs, said, change, paste in _causes(facts):
-        members = tuple(each for each in left if belongs(each))
+        members = tuple(check for check in left if belongs(check))
         if len(members) > 1:
-            found.append(Group(members, said, change, paste))
-            left = [each for each in left if each not in members]
-    return tuple(found)
+            groups.append(Group(members, said, change, paste))
+            left = [check for check in left if check not in members]
+    return tuple(groups)
 
 
 _Cause = tuple[Callable[[Check], bool], str, str, tuple[str, ...]]
@@ -62,34 +62,34 @@ _Cause = tuple[Callable[[Check], bool], str, str, tuple[str, ...]]
 def _causes(facts: Facts) -> tuple[_Cause, ...]:
     kube, slurm = facts.kube, facts.slurm
     causes: list[_Cause] = [
-        (lambda each: each.source == BY_HAND, "checks can only be made by hand", "", ()),
+        (lambda check: check.source == BY_HAND, "checks can only be made by hand", "", ()),
         (
-            lambda each: each.name == "encryption",
+            lambda check: check.name == "encryption",
             "connections are in plain text, or may be; --all says what each carries",
             "",
             (),
         ),
     ]
     if kube.trouble:
-        causes.append((lambda each: each.source == "Kubernetes", "checks wait for the Kubernetes API server", "", ()))
+        causes.append((lambda check: check.source == "Kubernetes", "checks wait for the Kubernetes API server", "", ()))
     if facts.pod.trouble and not facts.pod.reports:
         said = f"checks need a short-lived pod: {facts.pod.trouble}"
-        causes.append((lambda each: each.name == "connect" and each.source not in ("here", "slurmctld"), said, "", ()))
+        causes.append((lambda check: check.name == "connect" and check.source not in ("here", "slurmctld"), said, "", ()))
     if not slurm.way:
         sooner = SOONER if facts.host is None else ""
         said = f"checks wait for slurmrestd, {_no_slurmrestd(facts)}"
         paste = _BY_HANDOFF if sooner else ()
-        causes.append((lambda each: each.source in _SLURM or each.name in _SLURM, said, sooner, paste))
+        causes.append((lambda check: check.source in _SLURM or check.name in _SLURM, said, sooner, paste))
     elif slurm.tokens and "accepted" not in slurm.tokens.values():
         said = "checks wait for a token that slurmctld accepts (jwt-key)"
-        causes.append((lambda each: each.source in _SLURM and each.name != "jwt-key", said, "", ()))
+        causes.append((lambda check: check.source in _SLURM and check.name != "jwt-key", said, "", ()))
     else:
         said = "checks wait for the first NodeSet pod that is registered with slurmctld"
-        causes.append((lambda each: each.name in _OF_PODS, said, "", ()))
+        causes.append((lambda check: check.name in _OF_PODS, said, "", ()))
         if slurm.conf is None:
             said = "checks need slurm.conf, which slurmctld doesn't report by REST before Slurm 26.05"
             sooner = SOONER
-            causes.append((lambda each: each.name in _OF_CONF, said, sooner, _BY_HANDOFF))
+            causes.append((lambda check: check.name in _OF_CONF, said, sooner, _BY_HANDOFF))
     return tuple(causes)
 
 
@@ -112,13 +112,13 @@ _LONGEST: Final = 700
 
 def counts(checks: Sequence[Check]) -> dict[str, int]:
     """How many checks came to each verdict, the worst first."""
-    return {verdict.value: sum(each.verdict is verdict for each in checks) for verdict in Verdict}
+    return {verdict.value: sum(check.verdict is verdict for check in checks) for verdict in Verdict}
 
 
 def headline(cluster: str, checks: Sequence[Check]) -> str:
     """One line: ``preflight of lab: 1 problem, 2 unknown, 20 fine``."""
-    found = {name: count for name, count in counts(checks).items() if count}
-    words = [f"{n} {name}{'s' if n > 1 and name in ('problem', 'warning') else ''}" for name, n in found.items()]
+    numbers = {name: count for name, count in counts(checks).items() if count}
+    words = [f"{n} {name}{'s' if n > 1 and name in ('problem', 'warning') else ''}" for name, n in numbers.items()]
     return f"preflight of {plain(cluster)}: {', '.join(words) or 'nothing to check'}"
 
 
@@ -127,24 +127,24 @@ def as_text(cluster: str, checks: Sequence[Check], *, colour: bool = False, widt
     paint = Paint(colour)
     lines = [paint(headline(cluster, checks), "bold")]
     if checks:
-        source = min(max(len(plain(each.source)) for each in checks), _WIDEST_SOURCE)
-        columns = _Columns(max(len(each.name) for each in checks), source, width)
+        source = min(max(len(plain(check.source)) for check in checks), _WIDEST_SOURCE)
+        columns = _Columns(max(len(check.name) for check in checks), source, width)
         lines += ["", paint(columns.row("VERDICT", "CHECK", "FROM", "WHAT CAME BACK"), "dim")]
-        for each in checks:
-            lines += _lines(each, columns, paint)
+        for check in checks:
+            lines += _lines(check, columns, paint)
     return "\n".join(lines) + "\n"
 
 
 def summary(cluster: str, checks: Sequence[Check], facts: Facts, *, colour: bool = False, width: int = WIDTH) -> str:
     """Problems and warnings as a table, what else is unknown by its cause, and the names of the rest."""
     paint, groups = Paint(colour), grouped(checks, facts)
-    apart = {id(each) for group in groups for each in group.checks}
-    whole = [each for each in checks if each.verdict is not Verdict.FINE and id(each) not in apart]
+    apart = {id(check) for group in groups for check in group.checks}
+    whole = [check for check in checks if check.verdict is not Verdict.FINE and id(check) not in apart]
     lines = as_text(cluster, whole, colour=colour, width=width).splitlines()[1:] if whole else []
     for group in groups:
         lines += _folded(Verdict.UNKNOWN, f"{len(group.checks)} {group.said}", group.checks, paint, width)
         lines += _advice(group.change, group.paste, width)
-    good = [each for each in checks if each.verdict is Verdict.FINE]
+    good = [check for check in checks if check.verdict is Verdict.FINE]
     if good:
         lines += _folded(Verdict.FINE, f"{len(good)} check{'s' if len(good) > 1 else ''}", good, paint, width)
     end = _ending(checks, folded=bool(groups or good))
@@ -153,7 +153,7 @@ def summary(cluster: str, checks: Sequence[Check], facts: Facts, *, colour: bool
 
 def _folded(verdict: Verdict, said: str, checks: Sequence[Check], paint: Paint, width: int) -> list[str]:
     """The names of many checks in the place of their rows."""
-    times = Counter(each.name for each in checks)
+    times = Counter(check.name for check in checks)
     listed = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in times.items())
     lines = textwrap.wrap(f"{plain(said, _LONGEST)}: {listed}", width - len(_INDENT), break_on_hyphens=False)
     first = f"{paint(verdict.value, SHADES[verdict])}{' ' * (len(_INDENT) - len(verdict.value))}{lines[0]}"
@@ -161,11 +161,11 @@ def _folded(verdict: Verdict, said: str, checks: Sequence[Check], paint: Paint, 
 
 
 def _ending(checks: Sequence[Check], *, folded: bool) -> str:
-    found = counts(checks)
+    numbers = counts(checks)
     words = (("problem", "problem"), ("warning", "warning"), ("unknown check", "unknown"))
-    said = [f"{found[name]} {word}{'s' if found[name] > 1 else ''}" for word, name in words if found[name]]
-    if found["problem"]:
-        end = f"{said[0]}: correct {'them' if found['problem'] > 1 else 'it'}, then run preflight again"
+    said = [f"{numbers[name]} {word}{'s' if numbers[name] > 1 else ''}" for word, name in words if numbers[name]]
+    if numbers["problem"]:
+        end = f"{said[0]}: correct {'them' if numbers['problem'] > 1 else 'it'}, then run preflight again"
     else:
         end = "; ".join(["No problem found", *said])
     return f"{end}.{' --all shows every check.' if folded else ''}"
@@ -222,6 +222,6 @@ def as_json(stack: str, cluster: str, checks: Sequence[Check]) -> str:
         "stack": stack,
         "cluster": cluster,
         "counts": counts(checks),
-        "checks": [asdict(each) | {"verdict": each.verdict.value} for each in checks],
+        "checks": [asdict(check) | {"verdict": check.verdict.value} for check in checks],
     }
     return output.as_json(body) + "\n"

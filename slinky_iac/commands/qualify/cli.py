@@ -186,13 +186,13 @@ def _remove(on: _On, nodes: Nodes, ladder: Ladder, why: BaseException | None = N
         raise QualifyRefused(f"{first}{error}\n{left}") from None
 
 
-def _reach(found: dict[str, object]) -> Reach:
+def _reach(settings: dict[str, object]) -> Reach:
     """The way to the rung's cluster. Raises :class:`ConfigError` where the rung's settings are no stack's."""
-    return reach(_values(found).config)
+    return reach(_values(settings).config)
 
 
-def _values(found: dict[str, object]) -> Values:
-    return values_of({name: json.dumps(value) for name, value in found.items()}, frozenset())
+def _values(settings: dict[str, object]) -> Values:
+    return values_of({name: json.dumps(value) for name, value in settings.items()}, frozenset())
 
 
 def _tell(arguments: argparse.Namespace, rung: Rung) -> None:
@@ -218,11 +218,11 @@ def _say(line: str) -> None:
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    words = [each.strip() for each in text.split(",")]
-    found = tuple(int(each) for each in words) if all(_SIZE.fullmatch(each) for each in words) else ()
-    if not found or any(not 2 <= each <= LARGEST for each in found) or list(found) != sorted(set(found)):
+    words = [word.strip() for word in text.split(",")]
+    sizes = tuple(int(word) for word in words) if all(_SIZE.fullmatch(word) for word in words) else ()
+    if not sizes or any(not 2 <= size <= LARGEST for size in sizes) or list(sizes) != sorted(set(sizes)):
         raise argparse.ArgumentTypeError(f"got {text[:40]!r}; sizes are whole numbers from 2 to {LARGEST}, growing: 36,144")
-    return found
+    return sizes
 
 
 @contextmanager
@@ -233,9 +233,9 @@ def _ending_in_order() -> Iterator[None]:
     ends = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         ends.append(signal.SIGHUP)
-    before = {each: signal.signal(each, signal.default_int_handler) for each in ends}
+    before = {end: signal.signal(end, signal.default_int_handler) for end in ends}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for end, handler in before.items():
+            signal.signal(end, handler)

@@ -39,14 +39,14 @@ class Nodes:
         except KubeNotFound:
             controllers, operator_there = (), False
         refusals.require_no_slurm(controllers, told=beside_slurm)
-        found = self.kube.kube_nodes()
-        labelled = [each for each in found if each.metadata.labels.get(LABEL) == RUN]
-        ladders = [each for each in labelled if each.fake]
-        names = {each.metadata.name for each in labelled} - {each.metadata.name for each in ladders}
+        nodes = self.kube.kube_nodes()
+        labelled = [node for node in nodes if node.metadata.labels.get(LABEL) == RUN]
+        ladders = [node for node in labelled if node.fake]
+        names = {node.metadata.name for node in labelled} - {node.metadata.name for node in ladders}
         refusals.require_unlabelled(sorted(names))
         left = [*([folder] if folder else []), *_counted(ladders)]
         refusals.require_empty(namespace=self.namespace(), folder=bool(folder), left=left, clean=clean)
-        refusals.require_room(sum(each.takes_pods for each in found))
+        refusals.require_room(sum(node.takes_pods for node in nodes))
         return operator_there
 
     def make(self, count: int) -> None:
@@ -56,13 +56,13 @@ class Nodes:
             try:
                 self.kube.make_node(name, LABEL, RUN, {BY: self.ladder})
             except KubeConflict:  # perhaps made by the try before, whose answer was lost
-                if name not in {each.metadata.name for each in self._own()}:
+                if name not in {node.metadata.name for node in self._own()}:
                     raise refusals.not_ours(name) from None
             self.made.append(name)
         seconds = self.kwok_s + count / 10
         ends = self.now() + seconds
         while True:
-            ready = sum(each.ready for each in self._own())
+            ready = sum(node.ready for node in self._own())
             if ready >= count:
                 return
             if self.now() > ends:
@@ -72,34 +72,34 @@ class Nodes:
     def remove(self) -> int:
         """Delete every node of this ladder, and no other with its label; how many there were. The error of one that can't be
         deleted is raised after the others."""
-        found, wrong = self._own(), None
-        for each in found:
+        nodes, wrong = self._own(), None
+        for node in nodes:
             try:
-                self.kube.delete_node(each)
+                self.kube.delete_node(node)
             except KubeError as error:
                 wrong = wrong or error
         if wrong is not None:
             raise wrong
         self.made.clear()
-        return len(found)
+        return len(nodes)
 
     def require_gone(self, clean: str) -> None:
         """Raises :class:`slinky_iac.errors.QualifyRefused` where another folder's ladder is there."""
-        ladders = [each for each in self.kube.kube_nodes(SELECTOR) if each.fake]
+        ladders = [node for node in self.kube.kube_nodes(SELECTOR) if node.fake]
         refusals.require_gone(namespace=self.namespace(), left=_counted(ladders), clean=clean)
 
     def namespace(self) -> refusals.Namespace:
         """How the ladder's namespace is."""
         try:
-            found = marks.namespace(self.kube, NAMESPACE)
+            namespace = marks.namespace(self.kube, NAMESPACE)
         except KubeNotFound:
             return refusals.Namespace.NONE
-        return refusals.Namespace.ENDING if found.deletion_timestamp else refusals.Namespace.THERE
+        return refusals.Namespace.ENDING if namespace.deletion_timestamp else refusals.Namespace.THERE
 
     def _own(self) -> list[KubeNode]:
-        found = self.kube.kube_nodes(SELECTOR)
-        return [each for each in found if each.fake and each.metadata.annotations.get(BY) == self.ladder]
+        nodes = self.kube.kube_nodes(SELECTOR)
+        return [node for node in nodes if node.fake and node.metadata.annotations.get(BY) == self.ladder]
 
 
-def _counted(found: Sequence[KubeNode]) -> list[str]:
-    return [f"{len(found)} Kubernetes nodes with label {SELECTOR}"] if found else []
+def _counted(nodes: Sequence[KubeNode]) -> list[str]:
+    return [f"{len(nodes)} Kubernetes nodes with label {SELECTOR}"] if nodes else []

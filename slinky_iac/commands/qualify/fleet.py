@@ -48,14 +48,14 @@ def ended(pods: Iterable[AddressedPod], records: Mapping[str, Node], made_for: M
     there = {pod.slurm_node: pod.metadata.uid for pod in pods}
     return tuple(
         name
-        for name, each in records.items()
-        if not each.alloc_cpus and (name not in there or made_for.get(name, there[name]) != there[name])
+        for name, record in records.items()
+        if not record.alloc_cpus and (name not in there or made_for.get(name, there[name]) != there[name])
     )
 
 
 def of_ladder(nodes: Iterable[Node]) -> dict[str, Node]:
     """The ladder's own nodes, by name."""
-    return {each.name: each for each in nodes if NODESET in each.active_features and "EXTERNAL" in each.state}
+    return {node.name: node for node in nodes if NODESET in node.active_features and "EXTERNAL" in node.state}
 
 
 class Fleet:

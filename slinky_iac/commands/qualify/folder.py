@@ -133,7 +133,7 @@ class Folder:
         self._let_go()
 
     def _require_own(self) -> None:
-        if strange := sorted({each.name for each in self._path.iterdir()} - _OWN):
+        if strange := sorted({path.name for path in self._path.iterdir()} - _OWN):
             raise ProjectError(
                 f"{self._path} has {len(strange)} entries that no ladder made, {strange[0]!r} first. Nothing of it was"
                 " removed. Move them away"
@@ -164,9 +164,9 @@ class Folder:
                 f"a ladder is at work in {self._path} (process {owner}). Nothing was removed. Wait for its end, or end it:"
                 f" `kill -INT {owner}`"
             )
-        for each in (signal.SIGINT, signal.SIGKILL):
+        for number in (signal.SIGINT, signal.SIGKILL):
             with suppress(ProcessLookupError):
-                os.killpg(group, each)
+                os.killpg(group, number)
             ends = time.monotonic() + GRACE_S
             while time.monotonic() < ends:
                 if self._locked():
@@ -180,8 +180,8 @@ class Folder:
     @staticmethod
     def _numbers(held: int) -> tuple[int, int]:
         words = os.pread(held, 64, 0).decode(errors="replace").split()
-        found = [int(word) for word in words if word.isdecimal() and word.isascii()]
-        return (found[0], found[1]) if len(found) == 2 else (0, 0)
+        numbers = [int(word) for word in words if word.isdecimal() and word.isascii()]
+        return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
 
 
 def new_ladder() -> str:

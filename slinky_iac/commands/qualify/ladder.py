@@ -84,7 +84,7 @@ class Updates(Protocol):
 def lost(jobs: Collection[Job], expected: Collection[int]) -> int:
     """How many of the expected jobs don't run any more, or have begun again."""
     running = {job.job_id for job in jobs if "RUNNING" in job.job_state and not job.restart_cnt}
-    return sum(each not in running for each in expected)
+    return sum(job_id not in running for job_id in expected)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Ladder:
     def end_jobs(self, connection: Connection) -> None:
         """End all jobs of the ladder, those of an earlier run too: this slurmctld has no others."""
         slurm = connection.slurm
-        slurm.cancel_jobs([each.job_id for each in _own_jobs(slurm.jobs().jobs)])
+        slurm.cancel_jobs([job.job_id for job in _own_jobs(slurm.jobs().jobs)])
         self._jobs.clear()
 
     def empty(self, connection: Connection) -> None:
@@ -197,7 +197,7 @@ class Ladder:
 
     def account(self, jobs: Collection[Job]) -> int:
         """How many jobs were lost since the last time; each counts once, in the step that first saw it."""
-        gone = {each for each in self._jobs if lost(jobs, {each})}
+        gone = {job_id for job_id in self._jobs if lost(jobs, {job_id})}
         self._jobs -= gone
         return len(gone)
 
@@ -240,10 +240,10 @@ class Ladder:
                 self.finish(run, name, count)
             took = self.now() - began
             gone = ended.lost + self.account(slurm.jobs().jobs)
-        found = done(seconds=took, drained_s=ended.drained - began, after_jobs_s=after, lost=gone)
+        step = done(seconds=took, drained_s=ended.drained - began, after_jobs_s=after, lost=gone)
         left = count - half
         self._await(f"{left} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == left)
-        return found
+        return step
 
     def _roll(self, settings: Mapping[str, object], connection: Connection, count: int, pods: int) -> Step:
         """Replace every pod by the gate; both servers that it asks are restarted after its first batch."""
@@ -283,8 +283,8 @@ class Ladder:
                 nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
             except SlinkyError:  # slurmrestd is being restarted: not yet
                 return set()
-            found = {node for node, each in nodes.items() if each.drained_or_draining} - over
-            return found if len(found) >= least else set()
+            node_names = {node for node, record in nodes.items() if record.drained_or_draining} - over
+            return node_names if len(node_names) >= least else set()
 
         while len(over) < total:
             wanted = min(at_once, total - len(over))
@@ -332,7 +332,7 @@ class Ladder:
     def _await(self, what: str, check: Callable[[], T]) -> T:
         """What ``check`` gives as soon as that is something."""
         ends, nudged = self.now() + LIMIT_S, self.now()
-        while not (found := check()):
+        while not (answer := check()):
             if self._alone is not None and self.now() > nudged + NUDGE_S:
                 nudged = self.now()
                 self.say(f"slurm-operator has done nothing for {NUDGE_S:.0f} s, with {what} to come: a pod was touched")
@@ -343,7 +343,7 @@ class Ladder:
             if self.now() > ends:
                 raise QualifyRefused(f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops here.{trouble}")
             self.sleep(LOOK_S)
-        return found
+        return answer
 
     def _trouble(self) -> str:
         """Why no record comes or goes, as a sentence; empty where that is not known."""
@@ -384,7 +384,7 @@ class Ladder:
 
 def _own_jobs(jobs: Collection[Job]) -> list[Job]:
     """The ladder's jobs that have or want a node, those that began again too."""
-    return [each for each in jobs if each.name == JOB and not {"RUNNING", "PENDING"}.isdisjoint(each.job_state)]
+    return [job for job in jobs if job.name == JOB and not {"RUNNING", "PENDING"}.isdisjoint(job.job_state)]
 
 
 def _calls(connection: Connection | None) -> RpcDiag | None:

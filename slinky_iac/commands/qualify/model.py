@@ -56,30 +56,30 @@ class Rung:
     @property
     def lost(self) -> int:
         """Jobs lost in all steps but the operator's own."""
-        return sum(each.lost or 0 for each in self.steps if each.name != ALONE)
+        return sum(step.lost or 0 for step in self.steps if step.name != ALONE)
 
     @property
     def throttled(self) -> int:
         """Answers 429."""
-        return sum(each.throttled for each in self.steps)
+        return sum(step.throttled for step in self.steps)
 
 
 def rows(rungs: Sequence[Rung]) -> Iterator[tuple[str, ...]]:
     """The table, its head first."""
     yield HEAD
     for rung in rungs:
-        for each in rung.steps:
-            times = (each.seconds, each.drained_s, each.after_jobs_s)
-            counts = (each.kubernetes, each.slurmrestd, each.served)
+        for step in rung.steps:
+            times = (step.seconds, step.drained_s, step.after_jobs_s)
+            counts = (step.kubernetes, step.slurmrestd, step.served)
             yield (
                 str(rung.nodes),
-                each.name,
+                step.name,
                 *(NONE if time is None else f"{time:.1f}" for time in times),
                 *(NONE if count is None else str(count) for count in counts),
-                NONE if each.gates_mib is None else f"{each.gates_mib:.0f}",
-                NONE if each.calls is None else str(each.calls),
-                NONE if each.call_seconds is None else f"{each.call_seconds:.1f}",
-                NONE if each.lost is None else str(each.lost),
+                NONE if step.gates_mib is None else f"{step.gates_mib:.0f}",
+                NONE if step.calls is None else str(step.calls),
+                NONE if step.call_seconds is None else f"{step.call_seconds:.1f}",
+                NONE if step.lost is None else str(step.lost),
             )
 
 

@@ -168,21 +168,21 @@ class Project:
     def _adapted(self, program: Mapping[Any, Any]) -> dict[Any, Any]:
         """It without the project's own values of our sections, which would come to the rung's, and its virtual environment
         found from the ladder's folder too."""
-        found = dict(program)
+        project = dict(program)
         if isinstance(config := program.get("config"), dict):
-            found["config"] = {key: value for key, value in config.items() if str(key).rpartition(":")[2] not in SECTIONS}
+            project["config"] = {key: value for key, value in config.items() if str(key).rpartition(":")[2] not in SECTIONS}
         runtime = given if isinstance(given := program.get("runtime"), dict) else {}
         options = runtime.get("options")
         if isinstance(options, dict) and ".." in Path(str(options.get("virtualenv"))).parts:
             place = str(self._site / options["virtualenv"])
-            found["runtime"] = {**runtime, "options": {**options, "virtualenv": place}}
-        return found
+            project["runtime"] = {**runtime, "options": {**options, "virtualenv": place}}
+        return project
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name != "PULUMI_CONFIG_PASSPHRASE"}
         if paths := kept.get("KUBECONFIG"):  # pulumi runs in another folder than this process
-            found = (path if path[:1] in ("", "~") else str(Path(path).absolute()) for path in paths.split(":"))
-            kept["KUBECONFIG"] = ":".join(found)
+            places = (path if path[:1] in ("", "~") else str(Path(path).absolute()) for path in paths.split(":"))
+            kept["KUBECONFIG"] = ":".join(places)
         return {
             **kept,
             "PULUMI_BACKEND_URL": f"file://{quote(str(self.folder / 'state'))}",
@@ -235,11 +235,11 @@ def _later() -> Iterator[list[int]]:
     """Signals that end this process in order only come to ``came`` inside of ``with``: a process that has begun and isn't
     written down yet would have no owner that ends it."""
     came: list[int] = []
-    ends = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
-    for each in ends:
-        signal.signal(each, lambda number, _: came.append(number))
+    ends = [end for end in signal.valid_signals() if signal.getsignal(end) is signal.default_int_handler]
+    for end in ends:
+        signal.signal(end, lambda number, _: came.append(number))
     try:
         yield came
     finally:
-        for each in ends:
-            signal.signal(each, signal.default_int_handler)
+        for end in ends:
+            signal.signal(end, signal.default_int_handler)

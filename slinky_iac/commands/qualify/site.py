@@ -22,7 +22,7 @@ def sections(file: Path) -> Mapping[str, Any]:
     read = parse(text_of(file), project_of(file))
     if elsewhere := described_elsewhere(read, file.parent):
         raise StateError(elsewhere)
-    faults = [f"{file}:{each.line}: {each.finding}" for each in read.faults if each.finding.level is Level.ERROR]
+    faults = [f"{file}:{fault.line}: {fault.finding}" for fault in read.faults if fault.finding.level is Level.ERROR]
     for name in TAKEN:
         if name in read.secret:
             faults.append(
@@ -35,9 +35,9 @@ def sections(file: Path) -> Mapping[str, Any]:
     return {**read.sections, **_placed(read.sections)}
 
 
-def _placed(found: Mapping[str, Any]) -> dict[str, Any]:
+def _placed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The kubeconfig's place from the root: pulumi runs in another folder than this process."""
-    kubernetes = found.get("kubernetes") or {}
+    kubernetes = settings.get("kubernetes") or {}
     path = kubernetes.get("kubeconfig")
     if not isinstance(path, str) or path.startswith("~") or not path:
         return {}

@@ -40,10 +40,10 @@ class Account:
     name: str
 
 
-def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> Iterator[dict[str, Any]]:
+def manifests(config: StackConfig, use: Use, permissions: Sequence[Right], account: Account) -> Iterator[dict[str, Any]]:
     """Roles and bindings, a namespace's beside each other."""
-    by_place = sorted(found, key=lambda each: each.namespace or "")
-    for place, rows in groupby(by_place, key=lambda each: each.namespace):
+    by_place = sorted(permissions, key=lambda right: right.namespace or "")
+    for place, rows in groupby(by_place, key=lambda right: right.namespace):
         name = f"slinky-{use}-{config.cluster.namespace}-{config.cluster.resource_name}"
         kind = "ClusterRole" if place is None else "Role"
         meta = {"name": name} if place is None else {"name": name, "namespace": place}
@@ -65,25 +65,25 @@ def _rule(right: Right) -> dict[str, Any]:
     return {"apiGroups": [right.group], "resources": [right.resource], **named, "verbs": list(right.verbs)}
 
 
-def as_yaml(found: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:
+def as_yaml(documents: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:
     """All manifests as one file, with what to know at its head."""
     head = "".join(f"# {line}\n" for line in notes)
-    return head + yaml.safe_dump_all(found, sort_keys=False, explicit_start=True)
+    return head + yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True)
 
 
-def as_table(found: Iterable[Right], notes: Iterable[str]) -> str:
+def as_table(permissions: Iterable[Right], notes: Iterable[str]) -> str:
     """The rules of each namespace, for people: what and which verbs, then why, no wider than the terminal."""
     width = terminal(WIDTH)[1]
     lines: list[str] = []
     by_place: dict[str, list[Right]] = {}
-    for each in found:
-        by_place.setdefault(each.namespace or "(the whole cluster)", []).append(each)
+    for right in permissions:
+        by_place.setdefault(right.namespace or "(the whole cluster)", []).append(right)
     for place, rights in by_place.items():
         lines += [f"{place}:"]
-        for each in rights:
-            which = f" {some(each.names, 3)}" if each.names else ""
-            what = f"{each.resource}{'.' if each.group else ''}{each.group}{which}: {', '.join(each.verbs)}"
-            lines += [*_wrapped(what, width, "  "), *_wrapped(each.why, width, "      ")]
+        for right in rights:
+            which = f" {some(right.names, 3)}" if right.names else ""
+            what = f"{right.resource}{'.' if right.group else ''}{right.group}{which}: {', '.join(right.verbs)}"
+            lines += [*_wrapped(what, width, "  "), *_wrapped(right.why, width, "      ")]
         lines.append("")
     return "\n".join([*lines, *(line for note in notes for line in _wrapped(note, width, ""))]) + "\n"
 
@@ -103,7 +103,7 @@ _PARTS: Final = tuple(
 def unfinished(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     """The entries (newest first, as pulumi lists them) back to the last `up` that succeeded and left nothing out; without
     those before a `destroy` that did."""
-    found = []
+    updates = []
     for entry in entries:
         environment = entry.get("environment")
         left_out = not isinstance(environment, dict) or any(name in environment for name in _PARTS)
@@ -111,10 +111,10 @@ def unfinished(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any],
         if whole and entry.get("kind") == "destroy":
             break
         if entry.get("kind") in ("update", "destroy"):
-            found.append(entry)
+            updates.append(entry)
         if whole and entry.get("kind") == "update":
             break
-    return tuple(found)
+    return tuple(updates)
 
 
 HISTORY: Final = 100
@@ -181,23 +181,23 @@ def printed(
     (:func:`slinky_iac.cluster.pulumi_state.history`). ``alone``: these were not looked up."""
     own = rights_over((config,), use, pod_namespace)
     earlier, unread = _settings(unfinished(entries))
-    found = rights_over((config, *earlier), use, pod_namespace)
-    remarks = tuple(notes(config, use, pod_namespace, earlier=found != own, unread=unread))
+    permissions = rights_over((config, *earlier), use, pod_namespace)
+    remarks = tuple(notes(config, use, pod_namespace, earlier=permissions != own, unread=unread))
     if alone and use not in (Use.PREFLIGHT, Use.STATUS):
         remarks = (*remarks, ALONE)
-    return as_table(found, remarks) if table else as_yaml(manifests(config, use, found, account), remarks)
+    return as_table(permissions, remarks) if table else as_yaml(manifests(config, use, permissions, account), remarks)
 
 
 def _settings(entries: Iterable[Mapping[str, Any]]) -> tuple[list[StackConfig], list[str]]:
     """Settings of these updates, and when those began whose settings can't be read."""
-    found, unread = [], []
+    settings, unread = [], []
     for entry in entries:
         try:
             texts, _ = own_texts(entry["config"])
-            found.append(settings_of(texts))
+            settings.append(settings_of(texts))
         except (ConfigError, KeyError, TypeError, AttributeError):
             unread.append(str(entry.get("startTime")))
-    return found, unread
+    return settings, unread
 
 
 def notes(
@@ -217,8 +217,8 @@ def notes(
         )
     if made := made_namespaces(config):
         commands = "; ".join(
-            f"kubectl create namespace {each}; kubectl annotate namespace {each} {names.ANNOTATION_STACK}=STACK"
-            for each in made
+            f"kubectl create namespace {namespace}; kubectl annotate namespace {namespace} {names.ANNOTATION_STACK}=STACK"
+            for namespace in made
         )
         yield (
             "createNamespace: a Role needs its namespace before the stack is there, and `pulumi destroy` removes the"
@@ -253,11 +253,11 @@ def notes(
 
 def made_namespaces(config: StackConfig) -> tuple[str, ...]:
     """Namespaces that Roles are in and that the stack itself makes."""
-    found = [config.cluster.namespace] if config.cluster.create_namespace else []
+    namespaces = [config.cluster.namespace] if config.cluster.create_namespace else []
     if config.installs_operator and config.operator.create_namespace:
-        found.append(config.operator.namespace)
-    found += [client.namespace for client in config.clients.values() if client.create_namespace]
-    return tuple(dict.fromkeys(found))
+        namespaces.append(config.operator.namespace)
+    namespaces += [client.namespace for client in config.clients.values() if client.create_namespace]
+    return tuple(dict.fromkeys(namespaces))
 
 
 def _account(text: str) -> Account:

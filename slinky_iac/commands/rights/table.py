@@ -89,9 +89,9 @@ def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | N
     A rule that differs in its names only is one rule."""
     merged: dict[Right, dict[str, None]] = {}
     for config in configs:
-        for each in rights(config, use, pod_namespace):
-            alike = each if not each.names else replace(each, names=("",))
-            merged.setdefault(alike, {}).update(dict.fromkeys(each.names))
+        for right in rights(config, use, pod_namespace):
+            alike = right if not right.names else replace(right, names=("",))
+            merged.setdefault(alike, {}).update(dict.fromkeys(right.names))
     return tuple(replace(alike, names=tuple(own)) for alike, own in merged.items())
 
 
@@ -199,14 +199,14 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
 
 
 def _nodesets(config: StackConfig) -> tuple[str, ...]:
-    return tuple(names.nodeset_resource(config.cluster.resource_name, each) for each in config.nodesets)
+    return tuple(names.nodeset_resource(config.cluster.resource_name, nodeset) for nodeset in config.nodesets)
 
 
 def _making(config: StackConfig) -> Iterator[Right]:
     """What the engine makes, changes and removes, object by object."""
     by_kind: dict[tuple[str | None, str, str], list[str]] = {}
-    for each in objects(config):
-        by_kind.setdefault((each.space(config.cluster.namespace), each.group, each.resource), []).append(each.name)
+    for target in objects(config):
+        by_kind.setdefault((target.space(config.cluster.namespace), target.group, target.resource), []).append(target.name)
     for (namespace, group, resource), own in sorted(by_kind.items(), key=lambda row: (row[0][0] or "", *row[0][1:])):
         verbs = ("get", "create", "patch", "delete")
         yield Right(group, resource, verbs, "made, changed and removed by the engine", tuple(own), namespace)
@@ -267,8 +267,8 @@ def _operator(config: StackConfig) -> Iterator[Right]:
         [(_ADMISSION, f"{sort}webhookconfigurations", _OWN) for sort in config.operator_version.webhooks] if webhook else []
     )
     wide = (*_HELM_WIDE, *hooks)
-    for namespace, found in ((operator.namespace, rows), (None, wide)):
-        for group, resource, verbs in found:
+    for namespace, rules in ((operator.namespace, rows), (None, wide)):
+        for group, resource, verbs in rules:
             yield Right(group, resource, verbs, why, (), namespace)
             if verbs[: len(_OWN)] == _OWN:
                 yield Right(group, resource, ("patch",), "another release of the charts", (), namespace, seldom=True)

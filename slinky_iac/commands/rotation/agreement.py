@@ -52,7 +52,7 @@ def takers(key: Key, facts: TokenVerdicts, refusal: str) -> Iterator[Agreement]:
 
 def rotation(key: Key, *other_keys: str | None) -> Iterator[Agreement]:
     """A word where a rotation is under way, which other keys than the one in use tell."""
-    if any(each is not None for each in other_keys):
+    if any(other_key is not None for other_key in other_keys):
         yield Agreement(f"{key.label}: rotation", "differs", f"one is under way: `slinky keys rotate {key.name}` continues")
 
 

@@ -111,10 +111,10 @@ class Cluster:
         """SHA-256 of slurm.jwks in each slurmd pod, and in each client pod (``namespace/pod``) of what its sackd reads; None
         where it isn't there or the pod can't be asked."""
         own = self.config.cluster.namespace
-        found = {pod.name: self._digest(own, pod.name, "slurmd", SLURM.bundle_path) for pod in self._slurmd_pods()}
+        digests = {pod.name: self._digest(own, pod.name, "slurmd", SLURM.bundle_path) for pod in self._slurmd_pods()}
         read = own_copy(self.config)
         clients = ((space, pod.name) for space, pod in self._client_pods())
-        return found | {f"{space}/{name}": self._digest(space, name, SIDECAR, read) for space, name in clients}
+        return digests | {f"{space}/{name}": self._digest(space, name, SIDECAR, read) for space, name in clients}
 
     def trigger_sync(self, files: Mapping[str, str | None], wanted: str) -> None:
         """Change an annotation of the pods that don't have the file yet, so that kubelet looks at once."""
@@ -129,7 +129,7 @@ class Cluster:
     def _pods_of_nodesets(self) -> tuple[Pod, ...]:
         cluster, kube = self.config.cluster, self.session.kube
         resources = (names.nodeset_resource(cluster.resource_name, nodeset) for nodeset in self.config.nodesets)
-        return tuple(pod for each in resources for pod in Workers.look(kube, cluster.namespace, each).pods)
+        return tuple(pod for resource in resources for pod in Workers.look(kube, cluster.namespace, resource).pods)
 
     def _slurmd_pods(self) -> tuple[Pod, ...]:
         """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
@@ -199,18 +199,18 @@ IN_PROGRAM: Final = ". A key that you have: `base64 -w0 FILE | pulumi config set
 def _texts(engine: Engine, more: str = "") -> tuple[dict[str, str], frozenset[str]]:
     """``more``: what to add where the settings are in the project's program."""
     try:
-        found = own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
+        texts = own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
-    elsewhere = settings_elsewhere(found[0], Path())
+    elsewhere = settings_elsewhere(texts[0], Path())
     require_here(elsewhere and elsewhere + more)
-    return found
+    return texts
 
 
-def _with_daemons(found: Values) -> Values:
-    if refused := found.config.auth.refusals.get("keys"):
+def _with_daemons(values: Values) -> Values:
+    if refused := values.config.auth.refusals.get("keys"):
         raise KeyMaterialError(refused)
-    return found
+    return values
 
 
 @dataclass(frozen=True)

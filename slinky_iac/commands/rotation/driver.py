@@ -53,9 +53,9 @@ class RotationContext:
     @contextmanager
     def snapshot(self, values: Values | None = None) -> Iterator[Snapshot]:
         """What is so now, with connections that are closed at the end."""
-        found = values if values is not None else self.read(self.engine)
-        with self.connect(found.config, self.run) as cluster:
-            yield Snapshot(found, cluster, hosts_of(found.config, self.backups), self.via, self.folder)
+        current = values if values is not None else self.read(self.engine)
+        with self.connect(current.config, self.run) as cluster:
+            yield Snapshot(current, cluster, hosts_of(current.config, self.backups), self.via, self.folder)
 
     def place(
         self, hosts: Iterable[Host], script: Callable[[Host], str], files: Sequence[host_scripts.File], *, advice: str

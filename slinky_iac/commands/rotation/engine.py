@@ -123,7 +123,9 @@ class Engine:
         self.checked = True
 
     def _unprotect(self) -> None:
-        if wanted := [each.urn for each in self.resources().all(SECRET) if each.protect and _of_keys(each.urn)]:
+        if wanted := [
+            resource.urn for resource in self.resources().all(SECRET) if resource.protect and _of_keys(resource.urn)
+        ]:
             self.pulumi("state", "unprotect", *wanted, "--yes")
 
 

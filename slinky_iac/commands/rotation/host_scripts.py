@@ -187,19 +187,19 @@ ORDER: Final = tuple(Role)
 def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ...]:
     """All hosts outside Kubernetes that hold a key, in the order in which they are changed: slurmctld's last, since its
     reconfiguration is what makes slurmd and sackd everywhere read what is there by then."""
-    found: dict[str, set[Role]] = {}
+    by_host: dict[str, set[Role]] = {}
     for host in config.external.login_hosts:
-        found.setdefault(host.name, set()).add(Role.LOGIN)
+        by_host.setdefault(host.name, set()).add(Role.LOGIN)
     for metal in config.external.slurmd_hosts:
-        found.setdefault(metal.name, set()).add(Role.SLURMD)
+        by_host.setdefault(metal.name, set()).add(Role.SLURMD)
     for dbd in config.slurmdbd.hosts:
-        found.setdefault(dbd.host, set()).add(Role.SLURMDBD)
-    hosts = [each.host for each in config.slurmctld.hosts]
+        by_host.setdefault(dbd.host, set()).add(Role.SLURMDBD)
+    hosts = [controller.host for controller in config.slurmctld.hosts]
     for backup in (*backups, *hosts[1:]):
-        found.setdefault(backup, set()).add(Role.BACKUP)
+        by_host.setdefault(backup, set()).add(Role.BACKUP)
     for first in hosts[:1]:
-        found.setdefault(first, set()).add(Role.SLURMCTLD)
-    made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in found.items()]
+        by_host.setdefault(first, set()).add(Role.SLURMCTLD)
+    made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in by_host.items()]
     return tuple(sorted(made, key=lambda host: max(ORDER.index(role) for role in host.roles)))
 
 

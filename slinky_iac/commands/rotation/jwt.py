@@ -79,7 +79,7 @@ def facts_of(snapshot: Snapshot) -> JwtFacts:
     """What is so now. Every key that is set or held is tried on both daemons."""
     keys, place = snapshot.keys, snapshot.config.secret_of(JWT)
     data = snapshot.cluster.secret(place.name)
-    held = [data[each] for each in (place.entry, place.entry + NEXT_SUFFIX) if each in data]
+    held = [data[name] for name in (place.entry, place.entry + NEXT_SUFFIX) if name in data]
     own = [keys.raw[name] for name in (JWT.config, JWT.next) if name in keys.raw]
     slurmctld, slurmdbd = snapshot.verdicts({fingerprint(raw): raw for raw in (*own, *held)})
     return JwtFacts(

@@ -89,8 +89,8 @@ def staged(steps: tuple[Step, ...], due: str | None) -> tuple[Step, ...]:
 
 def readers(key: Key, hosts: Iterable[Host]) -> tuple[Host, ...]:
     """The hosts that hold a key, without their roles that don't: a daemon that knows nothing of it needs no restart."""
-    found = (Host(host.name, tuple(role for role in host.roles if role in key.readers)) for host in hosts)
-    return tuple(host for host in found if host.roles)
+    holders = (Host(host.name, tuple(role for role in host.roles if role in key.readers)) for host in hosts)
+    return tuple(host for host in holders if host.roles)
 
 
 BOTH: Final = frozenset({Role.SLURMCTLD, Role.SLURMDBD})
@@ -119,10 +119,10 @@ class TokenVerdicts:
         return all(verdict is False for verdict in self._of(key, daemons))
 
     def _of(self, key: str, daemons: frozenset[Role]) -> list[bool | None]:
-        found = [self.slurmctld.get(key)] if Role.SLURMCTLD in daemons else []
+        verdicts = [self.slurmctld.get(key)] if Role.SLURMCTLD in daemons else []
         if self.slurmdbd is not None and Role.SLURMDBD in daemons:
-            found.append(self.slurmdbd.get(key))
-        return found
+            verdicts.append(self.slurmdbd.get(key))
+        return verdicts
 
     def verdict_notes(self, next_key: str | None, previous: str | None = None) -> tuple[str, ...]:
         """Who takes which key, in words."""

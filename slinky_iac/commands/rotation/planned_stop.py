@@ -104,7 +104,7 @@ def _due(key: Key, facts: StopFacts) -> str | None:
     keys = facts.config.keys
     if facts.blank or keys.source == "existing":
         return None
-    if keys.source == "generated" and keys.protect and not all(each.protect for each in facts.holders):
+    if keys.source == "generated" and keys.protect and not all(holder.protect for holder in facts.holders):
         return REMOVE
     before, _ = split_hosts(key, facts)
     to_hosts = DAEMONS if before and facts.confirmed != DAEMONS else UP
@@ -123,7 +123,7 @@ def unmarked(facts: StopFacts) -> bool:
     config = facts.config
     if config.keys.source != "generated" or config.keys.protect:
         return False
-    kinds = [each.type.rsplit(":", 1)[-1] for each in facts.daemons]
+    kinds = [daemon.type.rsplit(":", 1)[-1] for daemon in facts.daemons]
     wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
     return any(kinds.count(kind) < number for kind, number in wanted.items())
 
@@ -230,9 +230,9 @@ def first_removed(facts: StopFacts) -> tuple[Resource, ...]:
 
 def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
     lines = []
-    if protected := [shlex.quote(each.urn) for each in facts.holders if each.protect]:
+    if protected := [shlex.quote(holder.urn) for holder in facts.holders if holder.protect]:
         lines.append(" ".join(["pulumi state unprotect", *protected]))
-    if targets := [f"--target {shlex.quote(each.urn)}" for each in first_removed(facts)]:
+    if targets := [f"--target {shlex.quote(holder.urn)}" for holder in first_removed(facts)]:
         variables = [f"{name}={shlex.quote(text)}" for name, text in kept(facts.config).items()]
         lines.append(" ".join([*variables, "pulumi destroy", *targets, "--target-dependents"]))
     return (*_lines(lines, own), shlex.join(awaiting(facts.config)))

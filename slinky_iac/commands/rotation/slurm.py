@@ -142,9 +142,9 @@ def _pods_have(facts: SlurmFacts) -> bool:
 
 
 def _notes(facts: SlurmFacts) -> tuple[str, ...]:
-    found = [] if facts.unmanaged_nodes == () else [of_unmanaged_nodes(facts)]
-    found += [f"pod {pod}: {_said(file, facts.wanted)}" for pod, file in sorted(facts.pods.items())]
-    return (*found, *(f"host {h.name}: {_said(facts.confirmed.get(h.name), facts.wanted)}" for h in facts.hosts))
+    notes = [] if facts.unmanaged_nodes == () else [of_unmanaged_nodes(facts)]
+    notes += [f"pod {pod}: {_said(file, facts.wanted)}" for pod, file in sorted(facts.pods.items())]
+    return (*notes, *(f"host {h.name}: {_said(facts.confirmed.get(h.name), facts.wanted)}" for h in facts.hosts))
 
 
 def of_unmanaged_nodes(facts: SlurmFacts) -> str:
@@ -212,8 +212,8 @@ def _confirmed(snapshot: Snapshot) -> dict[str, str | None]:
             return file.digest if file.read else None
         return alone if key is not None and key.digest == plain else None
 
-    found = snapshot.host_files(snapshot.hosts, SLURM.bundle, SLURM.file)
-    return {host: read(seen) for host, seen in found.items()}
+    by_host = snapshot.host_files(snapshot.hosts, SLURM.bundle, SLURM.file)
+    return {host: read(seen) for host, seen in by_host.items()}
 
 
 def slurm_agreements(facts: SlurmFacts, *, bundled: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:
@@ -296,12 +296,12 @@ class SlurmRotation(KeyRotation):
 
         def late() -> str:
             files = snapshot.cluster.pod_files()
-            found = sorted(pod for pod, has in files.items() if has != file)
-            if found:
+            stragglers = sorted(pod for pod, has in files.items() if has != file)
+            if stragglers:
                 snapshot.cluster.trigger_sync(files, file)
             else:
                 self.context.say(f"{len(files)} pods have the new {SLURM.bundle}")
-            return ", ".join(found[:8])
+            return ", ".join(stragglers[:8])
 
         self.context.wait_until(
             late,
@@ -315,9 +315,9 @@ class SlurmRotation(KeyRotation):
 
     def files(self, snapshot: Snapshot, step: str) -> list[File]:
         keys = snapshot.keys
-        found = [File(SLURM.bundle, keys.bundle(SLURM) or b"")]
+        files = [File(SLURM.bundle, keys.bundle(SLURM) or b"")]
         # The plain key too: a host that is set up from its neighbour's, or has lost its slurm.jwks, starts with it.
-        return [*found, File(SLURM.file, keys.raw[SLURM.config])] if step == CHANGE_HOSTS else found
+        return [*files, File(SLURM.file, keys.raw[SLURM.config])] if step == CHANGE_HOSTS else files
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         """Hosts that an earlier run has done are left out. slurmctld's counts as done only when every node has read the
@@ -343,8 +343,8 @@ class SlurmRotation(KeyRotation):
                 now = _started(snapshot)
             except SlurmrestError:  # slurmctld is reading its configuration
                 return ", ".join(sorted(before)[:8])
-            found = sorted(node for node, started in before.items() if now.get(node) in (None, 0, started))
-            return ", ".join(found[:8])
+            stragglers = sorted(node for node, started in before.items() if now.get(node) in (None, 0, started))
+            return ", ".join(stragglers[:8])
 
         self.context.wait_until(
             late,

@@ -73,7 +73,9 @@ class PlannedStop(KeyRotation):
         """Raises where the Secret has the key that runs: it would be stopped for nothing."""
         config, place = snapshot.config, snapshot.config.secret_of(self.key)
         ending = f"-{self.key.logical}-external"
-        record = next((each.outputs for each in self.context.engine.resources() if each.urn.endswith(ending)), {})
+        record = next(
+            (resource.outputs for resource in self.context.engine.resources() if resource.urn.endswith(ending)), {}
+        )
         raw, where = snapshot.held(self.key), f"Secret {config.cluster.namespace}/{place.name}"
         if raw is None:
             raise RotationError(
@@ -118,8 +120,8 @@ class PlannedStop(KeyRotation):
         engine, keys = self.context.engine, snapshot.keys.raw
         if step == REMOVE:
             facts = self._facts(snapshot.values, ())
-            protected = [each.urn for each in facts.holders if each.protect]
-            holders = [each.urn for each in planned_stop.first_removed(facts)]
+            protected = [holder.urn for holder in facts.holders if holder.protect]
+            holders = [holder.urn for holder in planned_stop.first_removed(facts)]
             engine.remove_with_dependents(holders, protected, planned_stop.kept(facts.config))
             self._await_pods(snapshot)
         elif step == KEY:
@@ -168,8 +170,8 @@ class PlannedStop(KeyRotation):
         """Hosts of a step without the stack's key, or where a script was cut short before the daemons had read it. One that
         no script has come to, and that has it, has read it when it started."""
         (file,) = self.files(snapshot, step.name)
-        found = snapshot.host_files(step.hosts, file.name)
-        seen = {host: files.get(file.name) for host, files in found.items()}
+        by_host = snapshot.host_files(step.hosts, file.name)
+        seen = {host: files.get(file.name) for host, files in by_host.items()}
         return tuple(
             host for host in step.hosts if (has := seen.get(host.name)) is None or has.digest != file.digest or has.cut
         )

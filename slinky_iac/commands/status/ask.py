@@ -57,37 +57,37 @@ def look(stack: str | None, run: Runner = run_pulumi, connect: Connect = connect
     with ThreadPoolExecutor(2) as pool:
         history = pool.submit(lambda: ask(lambda: pulumi_state.history(stack, ENTRIES, run)))
         configured = pool.submit(lambda: ask(lambda: _configured(stack, run)))
-        found = facts(stack or "", pulumi_state.export(stack, run))
+        stack_facts = facts(stack or "", pulumi_state.export(stack, run))
         seen = Seen(now=0)
-        if found.reach is not None:
-            with connect(found.reach, budget_s=BUDGET_S) as session:
-                seen = _cluster(session, found, seen)
-        if found.resources:
+        if stack_facts.reach is not None:
+            with connect(stack_facts.reach, budget_s=BUDGET_S) as session:
+                seen = _cluster(session, stack_facts, seen)
+        if stack_facts.resources:
             seen = replace(seen, configured=configured.result())
         else:
-            found = _unborn(found, configured.result(), run)
-        if found.reach is not None and seen.configured.known:
+            stack_facts = _unborn(stack_facts, configured.result(), run)
+        if stack_facts.reach is not None and seen.configured.known:
             seen = replace(seen, users_slurmrestd=_users_slurmrestd(seen.users_url))
-    return status(found, replace(seen, now=int(time.time()), history=history.result()))
+    return status(stack_facts, replace(seen, now=int(time.time()), history=history.result()))
 
 
 def look_by(watched: Watched, connect: Connect = connected) -> Status:
     """The same by a document that the stack has written, without its state: so without its last update, and without what
     only its configuration has. Raises nothing."""
-    found = watched.facts
+    stack_facts = watched.facts
     seen = Seen(now=0)
-    if found.reach is not None:
-        with connect(found.reach, budget_s=BUDGET_S) as session:
-            seen = replace(_cluster(session, found, seen), users_slurmrestd=_users_slurmrestd(watched.users_url))
+    if stack_facts.reach is not None:
+        with connect(stack_facts.reach, budget_s=BUDGET_S) as session:
+            seen = replace(_cluster(session, stack_facts, seen), users_slurmrestd=_users_slurmrestd(watched.users_url))
     configured = Answer(Configured(users=watched.users_url))
-    return status(found, replace(seen, now=int(time.time()), configured=configured))
+    return status(stack_facts, replace(seen, now=int(time.time()), configured=configured))
 
 
-def _unborn(found: Facts, configured: Answer[Configured], run: Runner) -> Facts:
+def _unborn(stack_facts: Facts, configured: Answer[Configured], run: Runner) -> Facts:
     """The stack's and the cluster's name before the first update, when only the configuration has them."""
     config = configured.value.config if configured.value else None
-    stack = found.stack or ask(partial(pulumi_state.selected, run)).value or ""
-    return replace(found, stack=stack, cluster=config.cluster.name if config else "")
+    stack = stack_facts.stack or ask(partial(pulumi_state.selected, run)).value or ""
+    return replace(stack_facts, stack=stack, cluster=config.cluster.name if config else "")
 
 
 def ask(question: Callable[[], Found]) -> Answer[Found]:
@@ -114,43 +114,45 @@ def _without(seen: Seen, questions: Iterable[str], why: str) -> Seen:
     return replace(seen, **closed)
 
 
-def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
+def _cluster(session: Connection, stack_facts: Facts, seen: Seen) -> Seen:
     """``seen`` with what Kubernetes and Slurm answer."""
     kube = ask(lambda: session.kube.release())  # noqa: PLW0108 - `session.kube` reads a kubeconfig, which may fail
     if kube.known:
         kube = ask(session.kube.release)  # again: the first has read a kubeconfig and shaken hands
     if not kube.known:
         why = "the Kubernetes API server doesn't answer"
-        workers: dict[str, Answer[Workers]] = {name: _closed(why) for name in found.gates}
-        keys: dict[str, Answer[SeenKey]] = {place.name: _closed(why) for place in found.keys}
-        guards: dict[str, Answer[tuple[str, ...]]] = {name: _closed(why) for name in found.guards}
+        workers: dict[str, Answer[Workers]] = {name: _closed(why) for name in stack_facts.gates}
+        keys: dict[str, Answer[SeenKey]] = {place.name: _closed(why) for place in stack_facts.keys}
+        guards: dict[str, Answer[tuple[str, ...]]] = {name: _closed(why) for name in stack_facts.guards}
         return _without(replace(seen, kube=kube, workers=workers, keys=keys, guards=guards), OF_KUBERNETES, why)
-    images = partial(session.kube.deployment_images, found.operator_namespace, OPERATOR)
+    images = partial(session.kube.deployment_images, stack_facts.operator_namespace, OPERATOR)
     asked = replace(
         seen,
         kube=kube,
         workers={
             name: ask(partial(Workers.look, session.kube, gate.reach.namespace, gate.resource))
-            for name, gate in found.gates.items()
+            for name, gate in stack_facts.gates.items()
         },
         writers={
             name: {called: ask(partial(question, session.kube)) for called, question in writers.questions(gate).items()}
-            for name, gate in found.gates.items()
+            for name, gate in stack_facts.gates.items()
         },
-        operator=ask(images) if found.operator_namespace else _closed("another stack deploys the operator"),
+        operator=ask(images) if stack_facts.operator_namespace else _closed("another stack deploys the operator"),
         guards={
             name: ask(partial(faults, session.kube, objects, GUARDS[name].open_to))
             if objects
             else _closed("the stack has none")
-            for name, objects in found.guards.items()
+            for name, objects in stack_facts.guards.items()
         },
-        keys={place.name: ask(partial(_key, session, place)) if place.read else _closed(NOT_READ) for place in found.keys},
+        keys={
+            place.name: ask(partial(_key, session, place)) if place.read else _closed(NOT_READ) for place in stack_facts.keys
+        },
     )
-    return _slurm(session, found, asked)
+    return _slurm(session, stack_facts, asked)
 
 
 def _slurm(
-    session: Connection, found: Facts, seen: Seen, ping_s: float = SLURMRESTD_S, token_s: float = SLURMCTLD_S
+    session: Connection, stack_facts: Facts, seen: Seen, ping_s: float = SLURMRESTD_S, token_s: float = SLURMCTLD_S
 ) -> Seen:
     version = ask(lambda: session.slurm.version(budget_s=ping_s))
     if not version.known:
@@ -168,7 +170,7 @@ def _slurm(
         served=ask(slurm.served),
         nodes=ask(partial(slurm.nodes, allow_none=True)),
         jobs=ask(slurm.jobs),
-        slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
+        slurmdbd=ask(slurm.clusters) if stack_facts.has_slurmdbd else _closed("the stack has no accounting"),
     )
 
 
@@ -186,9 +188,9 @@ def _key(session: Connection, place: KeyPlace) -> SeenKey:
         return _external(secret, place, raw, place.record)
     own = fingerprint(raw)
     others = _of_pods(session, place) if place.beside else []
-    others += [secret.data[each] for each in (place.entry + NEXT_SUFFIX,) if each in secret.data]
+    others += [secret.data[name] for name in (place.entry + NEXT_SUFFIX,) if name in secret.data]
     prints = (fingerprint(other) for other in others)
-    return SeenKey(own, secret.created, tuple(sorted({each for each in prints if each != own})))
+    return SeenKey(own, secret.created, tuple(sorted({other for other in prints if other != own})))
 
 
 def _external(secret: Secret, place: KeyPlace, raw: bytes, record: Mapping[str, Any]) -> SeenKey:

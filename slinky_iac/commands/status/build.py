@@ -46,7 +46,7 @@ def last_up(entries: Sequence[Mapping[str, Any]]) -> LastUp | None:
         if entry.get("kind") == "update":
             changes = entry.get("resourceChanges")
             counts = sorted(changes.items()) if isinstance(changes, dict) else ()
-            newer = [f"{each.get('kind')} {each.get('result')}" for each in reversed(entries[:number])]
+            newer = [f"{update.get('kind')} {update.get('result')}" for update in reversed(entries[:number])]
             return LastUp(
                 result=str(entry.get("result") or "unknown"),
                 started=moment(entry.get("startTime")),
@@ -110,7 +110,7 @@ def _endpoints(facts: Facts, seen: Seen) -> Iterable[Endpoint]:
     yield _endpoint("Kubernetes API", reach.context or "current context", kube, kube.value or "")
     proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
     newest, *older = seen.served.value or ("",)
-    served = f"REST {', '.join((newest, *(each.removeprefix('v0.0') for each in older)))}" if newest else ""
+    served = f"REST {', '.join((newest, *(version.removeprefix('v0.0') for version in older)))}" if newest else ""
     yield _endpoint("slurmrestd", reach.url or proxy, seen.slurmrestd, served)
     if facts.has_slurmctld:
         yield from _slurmctld(facts, seen)
@@ -146,7 +146,7 @@ def _slurmctld(facts: Facts, seen: Seen) -> Iterable[Endpoint]:
 
 def _slurmdbd(facts: Facts, seen: Seen) -> Endpoint:
     where, answer = facts.slurmdbd or "in Kubernetes", seen.slurmdbd
-    here = [each for each in answer.value or () if each.name == facts.cluster]
+    here = [cluster for cluster in answer.value or () if cluster.name == facts.cluster]
     if not here:
         text = f"doesn't know the cluster {facts.cluster}"
     elif not here[0].controller.host:
@@ -184,7 +184,9 @@ def _operator(facts: Facts, seen: Seen) -> Version:
 
 def _slurmctld_version(facts: Facts, seen: Seen) -> Version:
     clusters = seen.slurmdbd.value or ()
-    protocol = next((each.rpc_version for each in clusters if each.name == facts.cluster and each.controller.host), 0)
+    protocol = next(
+        (cluster.rpc_version for cluster in clusters if cluster.name == facts.cluster and cluster.controller.host), 0
+    )
     if release := of_protocol(protocol):
         return Version("slurmctld", release, f"by the protocol that slurmdbd knows of it ({protocol})")
     return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")

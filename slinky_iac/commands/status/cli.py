@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, connect: ask
     if arguments.watch:
         watch(lambda width: (screen(look(), colour=colour, width=width), False), WIDTH, arguments.every)
         return 0
-    found = look()
+    status = look()
     if arguments.prometheus:
-        sys.stdout.write(prometheus.text(found))
+        sys.stdout.write(prometheus.text(status))
     elif arguments.json:
-        print(as_json(found))
+        print(as_json(status))
     else:
-        sys.stdout.write(screen(found, colour=colour, width=width))
-    return PARTLY_UNKNOWN if found.unknown else 0
+        sys.stdout.write(screen(status, colour=colour, width=width))
+    return PARTLY_UNKNOWN if status.unknown else 0

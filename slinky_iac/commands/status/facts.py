@@ -56,14 +56,16 @@ def key_places(stack: Blueprint, state: State) -> Iterable[KeyPlace]:
                 yield _place(stack, row, made=since, beside=row.beside, public=public_kids(stack.public))
         elif stack.stands(state, custom("Controller")):
             said = prints.get(_PRINTS[row.name])
-            kept = (each.outputs for each in state.all(EXTERNAL_KEY))
+            kept = (resource.outputs for resource in state.all(EXTERNAL_KEY))
             yield _place(
                 stack,
                 row,
                 fingerprint=said if isinstance(said, str) else "",
                 made=moment(secret.created),
                 beside=state.object(SECRET, stack.namespace, row.beside).object_name,
-                record=next((each for each in kept if each.get("secret") == row.secret and each.get("mark")), None),
+                record=next(
+                    (outputs for outputs in kept if outputs.get("secret") == row.secret and outputs.get("mark")), None
+                ),
             )
 
 
@@ -152,4 +154,4 @@ def facts(stack: str, state: State) -> Facts:
 
 def reach_of(gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Reach | None:
     """The way to the clusters that the stack's gates have; None where it has no gate."""
-    return next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
+    return next(iter([*(gate.reach for gate in gates.values()), *([hosts.reach] if hosts else [])]), None)

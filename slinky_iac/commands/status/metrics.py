@@ -57,18 +57,18 @@ def sample(name: str, value: float, **labels: str) -> Sample:
 def exposition(samples: Iterable[Sample]) -> str:
     """The text: metrics in the order of :data:`METRICS`, each with its help. Labels are anybody's text."""
     by_name: dict[str, list[Sample]] = {}
-    for each in samples:
-        by_name.setdefault(each.name, []).append(each)
+    for point in samples:
+        by_name.setdefault(point.name, []).append(point)
     lines: list[str] = []
     for name, about in METRICS.items():
-        if found := by_name.get(name):
-            lines += [f"# HELP {name} {about}", f"# TYPE {name} gauge", *(_line(each) for each in found)]
+        if series := by_name.get(name):
+            lines += [f"# HELP {name} {about}", f"# TYPE {name} gauge", *(_line(point) for point in series)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _line(each: Sample) -> str:
-    labels = ",".join(f'{key}="{_escaped(text)}"' for key, text in sorted(each.labels.items()))
-    return f"{each.name}{f'{{{labels}}}' if labels else ''} {_number(each.value)}"
+def _line(point: Sample) -> str:
+    labels = ",".join(f'{key}="{_escaped(text)}"' for key, text in sorted(point.labels.items()))
+    return f"{point.name}{f'{{{labels}}}' if labels else ''} {_number(point.value)}"
 
 
 def _escaped(text: str) -> str:

@@ -179,7 +179,7 @@ class Status:
     @property
     def broken(self) -> tuple[str, ...]:
         """Names of the guards that don't stand."""
-        return tuple(name for name, each in self.guards.items() if each is not None and each.state == "broken")
+        return tuple(name for name, guard in self.guards.items() if guard is not None and guard.state == "broken")
 
 
 NOT_ASKED: Final = "not asked: "
@@ -265,7 +265,7 @@ class Seen:
             ("slurm-operator", self.operator),
             *((name, answer) for name, answer in self.guards.items()),
             *((f"NodeSet {name}", answer) for name, answer in self.workers.items()),
-            *((f"{what} of {name}", answer) for name, each in self.writers.items() for what, answer in each.items()),
+            *((f"{what} of {name}", answer) for name, answers in self.writers.items() for what, answer in answers.items()),
             *((name, answer) for name, answer in self.keys.items()),
             ("configuration", self.configured),
             ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),

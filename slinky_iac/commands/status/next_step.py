@@ -12,15 +12,15 @@ NOTHING = "nothing has to be done"
 
 def next_step(status: Status) -> str:
     """One sentence with a command."""
-    return next((each for each in _steps(status) if each), NOTHING)
+    return next((step for step in _steps(status) if step), NOTHING)
 
 
 def _steps(status: Status) -> tuple[str, ...]:
     """In the order of their weight; empty where one doesn't apply."""
-    down = [each.name for each in status.endpoints if each.state == "down"]
-    differs = [each.name for each in status.keys if each.cluster == "differs"]
-    ours = [each for each in status.drains or () if each.owner == "this stack"]
-    late = [each.name for each in status.groups if _short(each)]
+    down = [endpoint.name for endpoint in status.endpoints if endpoint.state == "down"]
+    differs = [key.name for key in status.keys if key.cluster == "differs"]
+    ours = [drain for drain in status.drains or () if drain.owner == "this stack"]
+    late = [group.name for group in status.groups if _short(group)]
     last = "" if status.last is None else status.last.result
     return (
         "" if status.endpoints else "`slinky preflight`; when it finds no problem, `pulumi up` makes the cluster",

@@ -43,12 +43,12 @@ def whose(reason: str, user: str, stack: str) -> str:
     return user or "somebody else"
 
 
-def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
+def groups(facts: Facts, seen: Seen) -> tuple[Group, ...]:
     """NodeSets, the bare-metal hosts of the stack, and what else slurmctld knows."""
     known = None if seen.nodes.value is None else seen.nodes.value.by_name()
     left = dict(known or {})
     made: list[Group] = []
-    for name, settings in found.gates.items():
+    for name, settings in facts.gates.items():
         answer = seen.workers.get(name)
         group = _nodeset(name, settings, answer.value if answer else None, known)
         for writes in seen.writers.get(name, {}).values():
@@ -57,10 +57,10 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
         for pod in answer.value.pods if answer and answer.value else ():
             left.pop(pod.slurm_node, None)
         left = {node: record for node, record in left.items() if not record.registered_by(name)}
-    hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
+    hosts = () if facts.hosts is None else (*facts.hosts.active, *facts.hosts.held)
     if hosts:
         counted = None if known is None else _counted(hosts, known)
-        held = found.hosts.held if found.hosts is not None else ()
+        held = facts.hosts.held if facts.hosts is not None else ()
         text = f"held: {', '.join(held)}" if held else ""
         made.append(Group(METAL, "metal", len(hosts), states=counted, text=text, invalid=_invalid(hosts, known)))
     others = {name: node for name, node in left.items() if name not in hosts}
@@ -124,14 +124,14 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     )
 
 
-def _with_writer(group: Group, found: WriterState | None) -> Group:
+def _with_writer(group: Group, writer: WriterState | None) -> Group:
     """The same, with how that is which writes its number beside the gate."""
-    if found is None:
+    if writer is None:
         return group
-    return replace(group, text="; ".join(each for each in (group.text, *found.said) if each), paused=found.paused)
+    return replace(group, text="; ".join(part for part in (group.text, *writer.said) if part), paused=writer.paused)
 
 
-def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
+def drains(facts: Facts, seen: Seen) -> tuple[Drained, ...] | None:
     """Drained nodes and marks of scale-ins; None where slurmctld couldn't be asked."""
     if seen.nodes.value is None:
         return None
@@ -139,15 +139,15 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
     jobs = () if seen.jobs.value is None else seen.jobs.value.jobs
     cluster = ClusterView.of(nodes.values(), jobs)
     rows: dict[str, Drained] = {}
-    for name, settings in found.gates.items():
+    for name, settings in facts.gates.items():
         answer = seen.workers.get(name)
         if answer and answer.value and answer.value.nodeset:
             own = answer.value
             for row in status_of(settings, Observation(seen.now, settings.version, own.pods, own.nodeset, cluster)):
-                rows[row.node] = _row(row, nodes.get(row.node), found.stack)
+                rows[row.node] = _row(row, nodes.get(row.node), facts.stack)
     for node in nodes.values():
         if node.name not in rows and node.drained_or_draining:
-            rows[node.name] = _other(node, jobs, cluster, found)
+            rows[node.name] = _other(node, jobs, cluster, facts)
     return tuple(sorted(rows.values(), key=lambda row: (row.group, row.node)))
 
 
@@ -160,10 +160,10 @@ def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
     return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs, since)
 
 
-def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts) -> Drained:
-    hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
+def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, facts: Facts) -> Drained:
+    hosts = () if facts.hosts is None else (*facts.hosts.active, *facts.hosts.held)
     here = tuple(f"{job.label} {job.user_name}" for job in cluster.jobs(node.name)) if jobs else ()
     returns = iso(node.resume_after.value) if node.resume_after.value else ""
-    owner = whose(node.reason, node.reason_set_by_user, found.stack)
+    owner = whose(node.reason, node.reason_set_by_user, facts.stack)
     group = METAL if node.name in hosts else OTHERS
     return Drained(node.name, group, word(node), owner, node.reason, returns, here, node.reason_changed_at.value)

@@ -22,11 +22,11 @@ def samples(status: Status) -> Iterator[Sample]:
     stack = status.stack
     yield sample("slinky_status_time_seconds", status.taken_at, stack=stack)
     yield sample("slinky_status_unknown", len(status.unknown), stack=stack)
-    for each in status.endpoints:
-        if each.state != "unknown":
-            yield sample("slinky_endpoint_up", each.state == "up", stack=stack, endpoint=each.name)
-        if each.latency_ms is not None:
-            yield sample("slinky_endpoint_latency_seconds", each.latency_ms / 1000, stack=stack, endpoint=each.name)
+    for endpoint in status.endpoints:
+        if endpoint.state != "unknown":
+            yield sample("slinky_endpoint_up", endpoint.state == "up", stack=stack, endpoint=endpoint.name)
+        if endpoint.latency_ms is not None:
+            yield sample("slinky_endpoint_latency_seconds", endpoint.latency_ms / 1000, stack=stack, endpoint=endpoint.name)
     yield from _nodes(status)
     yield from _drains(status)
     for key in status.keys:
@@ -76,7 +76,7 @@ def _drains(status: Status) -> Iterator[Sample]:
         ages = [status.taken_at - row.since for row in own if row.since is not None]
         if ages:
             yield sample("slinky_drain_age_seconds", max(*ages, 0), stack=stack, group=group, owner=owner)
-    for group in (each.name for each in status.groups if each.kind == "nodeset"):
+    for group in (nodeset.name for nodeset in status.groups if nodeset.kind == "nodeset"):
         waiting = [row for row in rows if row.group == group and row.owner == "this stack" and row.jobs]
         yield sample("slinky_gate_wait_nodes", len(waiting), stack=stack, nodeset=group)
         jobs = {job for row in waiting for job in row.jobs}

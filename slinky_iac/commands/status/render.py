@@ -26,9 +26,9 @@ _GUARD_SHADES: Final = {"stands": "green", "off": "yellow", "broken": "red", "un
 
 def as_json(status: Status) -> str:
     """The screen for machines, with the number of its shape."""
-    found = asdict(status)
-    guards = found.pop("guards")
-    return output.as_json({**found, **guards, "next": next_step(status)})
+    document = asdict(status)
+    guards = document.pop("guards")
+    return output.as_json({**document, **guards, "next": next_step(status)})
 
 
 def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -53,7 +53,7 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
         sections["Keys being replaced"] = _changes(status.key_changes, paint, width)
     sections["Last up"] = _last(status.last, status, paint)
     if status.unknown:
-        sections["Not known"] = (paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)
+        sections["Not known"] = (paint(f"  ! {plain(trouble, 600)}", "yellow") for trouble in status.unknown)
     for title, body in sections.items():
         lines += ["", paint(title, "bold"), *body]
     step = textwrap.wrap(f"Next: {next_step(status)}", width, subsequent_indent="  ", break_on_hyphens=False)
@@ -64,20 +64,20 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
 def _summary(status: Status, width: int) -> list[str]:
     if not status.endpoints:
         return []
-    up = sum(each.state == "up" for each in status.endpoints)
+    up = sum(endpoint.state == "up" for endpoint in status.endpoints)
     words = [f"{up} of {len(status.endpoints)} endpoints up"]
-    if any(each.states is None for each in status.groups):
+    if any(group.states is None for group in status.groups):
         words.append("nodes unknown")
     else:
-        states = [item for each in status.groups for item in (each.states or {}).items()]
+        states = [item for group in status.groups for item in (group.states or {}).items()]
         words.append(f"{sum(count for state, count in states if state != UNREGISTERED)} nodes")
     if status.drains:
-        words.append(f"{sum(bool(each.owner) for each in status.drains)} drained")
+        words.append(f"{sum(bool(drain.owner) for drain in status.drains)} drained")
     words += [GUARDS[name].broken for name in status.broken]
-    if any(each.cluster == "differs" for each in status.keys):
+    if any(key.cluster == "differs" for key in status.keys):
         words.append("a key differs")
     if status.key_changes:
-        words.append(f"{' and '.join(each.key for each in status.key_changes)} being replaced")
+        words.append(f"{' and '.join(change.key for change in status.key_changes)} being replaced")
     return textwrap.wrap(f"{', '.join(words)}{'; not all could be asked' if status.unknown else ''}", width)
 
 
@@ -87,38 +87,38 @@ def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:
     return [[*row[:-1], clipped(row[-1], max(left, 20))] for row in rows]
 
 
-def _endpoints(found: tuple[Endpoint, ...], paint: Paint, width: int) -> Iterable[str]:
+def _endpoints(endpoints: tuple[Endpoint, ...], paint: Paint, width: int) -> Iterable[str]:
     rows = [["", "STATE", "TIME", "WHERE", ""]]
-    for each in found:
-        took = "" if each.latency_ms is None else f"{each.latency_ms} ms"
-        where = clipped(plain(each.where), 46 if width >= WIDTH else 20)
-        rows.append([each.name, each.state, took, where, plain(each.text)])
+    for endpoint in endpoints:
+        took = "" if endpoint.latency_ms is None else f"{endpoint.latency_ms} ms"
+        where = clipped(plain(endpoint.where), 46 if width >= WIDTH else 20)
+        rows.append([endpoint.name, endpoint.state, took, where, plain(endpoint.text)])
     return columns(_fitted(rows, width), paint, _SHADES)
 
 
-def _versions(found: tuple[Version, ...], paint: Paint, width: int) -> Iterable[str]:
-    rows = [["", "RELEASE", ""], *([each.daemon, plain(each.release), plain(each.text)] for each in found)]
+def _versions(versions: tuple[Version, ...], paint: Paint, width: int) -> Iterable[str]:
+    rows = [["", "RELEASE", ""], *([version.daemon, plain(version.release), plain(version.text)] for version in versions)]
     return columns(_fitted(rows, width), paint, _SHADES)
 
 
-def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]:
-    if not found:
+def _groups(groups: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]:
+    if not groups:
         yield "  none"
         return
     rows = [["", "WANTED", "PODS", "READY", "STATES"]]
-    for each in found:
-        counts = (each.wanted, *((each.pods, each.ready) if each.kind == "nodeset" else (None, None)))
+    for group in groups:
+        counts = (group.wanted, *((group.pods, group.ready) if group.kind == "nodeset" else (None, None)))
         states = (
-            "unknown" if each.states is None else ", ".join(f"{n} {state}" for state, n in each.states.items()) or "none"
+            "unknown" if group.states is None else ", ".join(f"{n} {state}" for state, n in group.states.items()) or "none"
         )
         shown = ["" if count is None else str(count) for count in counts]
-        rows.append([each.name, *shown, states + (f" ({plain(each.text)})" if each.text else "")])
+        rows.append([group.name, *shown, states + (f" ({plain(group.text)})" if group.text else "")])
     bars = paint.on and width >= WIDTH
     lines = list(columns(_fitted(rows, width - (BAR_CELLS + 2 if bars else 0)), paint, _SHADES))
-    most = max((sum(each.states.values()) for each in found if each.states), default=0)
+    most = max((sum(group.states.values()) for group in groups if group.states), default=0)
     yield (" " * (BAR_CELLS + 2) if bars else "") + lines[0]
-    for each, line in zip(found, lines[1:], strict=True):
-        yield (f"  {_bar(each.states or {}, most, paint)}" if bars else "") + line
+    for group, line in zip(groups, lines[1:], strict=True):
+        yield (f"  {_bar(group.states or {}, most, paint)}" if bars else "") + line
 
 
 def _guard(name: str, guard: Guarded, paint: Paint, width: int) -> Iterable[str]:
@@ -139,28 +139,30 @@ def _bar(states: Mapping[str, int], most: int, paint: Paint) -> str:
     return shown + " " * (BAR_CELLS - sum(cells.values()))
 
 
-def _drains(found: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iterable[str]:
-    if found is None:
+def _drains(drains: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iterable[str]:
+    if drains is None:
         yield "  " + paint("unknown", "yellow")
-    elif not found:
+    elif not drains:
         yield "  none"
     else:
         rows = [["NODE", "STATE", "WHOSE", "JOBS", "REASON"]]
-        for each in found:
-            jobs = f"{len(each.jobs)}" if each.jobs else ""
-            reason = plain(each.reason) + (f" (returns {each.returns})" if each.returns else "")
-            rows.append([plain(each.node), each.state, clipped(plain(each.owner) or "unknown", 24), jobs, reason])
+        for drain in drains:
+            jobs = f"{len(drain.jobs)}" if drain.jobs else ""
+            reason = plain(drain.reason) + (f" (returns {drain.returns})" if drain.returns else "")
+            rows.append([plain(drain.node), drain.state, clipped(plain(drain.owner) or "unknown", 24), jobs, reason])
         yield from columns(_fitted(rows, width), paint, _DRAIN_SHADES)
 
 
 def _keys(status: Status, paint: Paint, width: int) -> Iterable[str]:
-    found = status.keys
+    keys = status.keys
     rows = [["", "AGE", "SECRET", "SIGNS", "FINGERPRINT", "CLUSTER"]]
-    for each in found:
-        age = "unknown" if each.made is None else span(status.taken_at - each.made)
-        rows.append([each.name, age, plain(each.secret), ", ".join(each.signs), plain(each.fingerprint), each.cluster])
-    said = (f"{each.name}: {plain(each.text)}" for each in found if each.text)
-    notes = [line for each in said for line in textwrap.wrap(each, width, initial_indent="  ", subsequent_indent="    ")]
+    for key in keys:
+        age = "unknown" if key.made is None else span(status.taken_at - key.made)
+        rows.append([key.name, age, plain(key.secret), ", ".join(key.signs), plain(key.fingerprint), key.cluster])
+    said = (f"{key.name}: {plain(key.text)}" for key in keys if key.text)
+    notes = [
+        line for sentence in said for line in textwrap.wrap(sentence, width, initial_indent="  ", subsequent_indent="    ")
+    ]
     if sum(max(len(row[at]) for row in rows) + 2 for at in range(5)) + 10 > width:  # the fingerprint is there to be compared
         wide = [f"  {row[0]}: {row[4]}" for row in rows[1:]]
         narrow = [[*row[:4], row[5]] for row in rows]
@@ -168,21 +170,21 @@ def _keys(status: Status, paint: Paint, width: int) -> Iterable[str]:
     return [*columns(_fitted(rows, width), paint, _SHADES), *notes]
 
 
-def _changes(found: tuple[KeyChange, ...] | None, paint: Paint, width: int) -> Iterable[str]:
-    if found is None:
+def _changes(changes: tuple[KeyChange, ...] | None, paint: Paint, width: int) -> Iterable[str]:
+    if changes is None:
         yield "  " + paint("unknown", "yellow")
         return
-    for each in found:
-        how = {"planned stop": ", in a planned stop", "unknown": ""}.get(each.how, f", {each.how}")
-        yield f"  {paint(each.key, 'yellow')}{how}"
-        yield from textwrap.wrap("; ".join(each.signs), width, initial_indent="    ", subsequent_indent="    ")
-        yield from (f"    besides: {plain(other)}" for other in each.besides)
-        yield f"    where it stands: {each.command}"
+    for change in changes:
+        how = {"planned stop": ", in a planned stop", "unknown": ""}.get(change.how, f", {change.how}")
+        yield f"  {paint(change.key, 'yellow')}{how}"
+        yield from textwrap.wrap("; ".join(change.signs), width, initial_indent="    ", subsequent_indent="    ")
+        yield from (f"    besides: {plain(other)}" for other in change.besides)
+        yield f"    where it stands: {change.command}"
 
 
 def _last(last: LastUp | None, status: Status, paint: Paint) -> Iterable[str]:
     if last is None:
-        missing = any(each.startswith("history:") for each in status.unknown)
+        missing = any(trouble.startswith("history:") for trouble in status.unknown)
         yield "  " + (paint("unknown", "yellow") if missing else "none yet")
         return
     shade = {"succeeded": "green", "failed": "red"}.get(last.result, "yellow")

@@ -58,9 +58,9 @@ def of(document: Any, where: str) -> Watched:  # noqa: ANN401 - any JSON
 
 
 def _facts(document: Mapping[str, Any]) -> Facts:
-    own = [GateSettings.from_props(each) for each in document["gates"]]
+    own = [GateSettings.from_props(gate) for gate in document["gates"]]
     way = reach_from(document["reach"])
-    places = tuple(_place(each, way.namespace) for each in document["keys"])
+    places = tuple(_place(key, way.namespace) for key in document["keys"])
     hosts = document["hosts"]
     return Facts(
         stack=str(document["stack"]),
@@ -73,7 +73,7 @@ def _facts(document: Mapping[str, Any]) -> Facts:
         has_slurmctld=True,
         has_slurmdbd=bool(document["accounting"]),
         reach=way,
-        gates={each.owner.nodeset: each for each in own},
+        gates={gate.owner.nodeset: gate for gate in own},
         hosts=None if hosts is None else OutsideSettings.from_props(hosts),
         keys=places,
         signing=signing(way, places),

@@ -46,7 +46,7 @@ def other_release(values: Mapping[str, Any], minor: int, *, named: bool = False,
     if not strange:
         return ""
     keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't read {_them(strange)}"
-    fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
+    fitting = [f"1.{line}" for line in LINES if all(line in lines for lines in given.values())]
     if set(strange) <= _OF_GUIDE and value_at(values, ("controller", "external")) is True:
         return f"{keys}. They are words of Slinky's hybrid guide, of whatever release: what is left out says what to write"
     if not fitting:
@@ -63,7 +63,7 @@ def other_release(values: Mapping[str, Any], minor: int, *, named: bool = False,
 
 def of_subchart(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """The chart's own values, and the key that they are below in a chart that has it as a dependency; empty for none."""
-    inside = [key for key, each in values.items() if isinstance(each, Mapping) and len(MARKS & each.keys()) > 1]
+    inside = [key for key, part in values.items() if isinstance(part, Mapping) and len(MARKS & part.keys()) > 1]
     if len(inside) == 1 and not MARKS & values.keys():
         return values[inside[0]], str(inside[0])
     return values, ""
@@ -87,7 +87,7 @@ def _has(value: object, path: list[str], *, asks: bool) -> bool:
     first, *rest = path
     if not isinstance(value, Mapping):
         return False
-    return any(_has(each, rest, asks=asks) for key, each in value.items() if first in ("*", key))
+    return any(_has(child, rest, asks=asks) for key, child in value.items() if first in ("*", key))
 
 
 def _them(keys: list[str]) -> str:

@@ -61,10 +61,10 @@ def words(value: object) -> object:
 
 def of_partition(value: object) -> object:
     """Parameters of a partition. Of two ``Nodes=`` of a line Slurm takes the last one, which is that of these."""
-    found = _words(value, partition_conf)
-    own = dict(mapping(found.settings.get(SAME)))
-    notes, left, settings = [*found.notes], [*found.left], dict[str, object]()
-    for key in [each for each in own if each.lower() in ("nodes", "partitionname")]:
+    several = _words(value, partition_conf)
+    own = dict(mapping(several.settings.get(SAME)))
+    notes, left, settings = [*several.notes], [*several.left], dict[str, object]()
+    for key in [name for name in own if name.lower() in ("nodes", "partitionname")]:
         said = own.pop(key)
         if key.lower() == "nodes":
             settings["partitions.{}.nodesets"] = members(said)
@@ -75,9 +75,11 @@ def of_partition(value: object) -> object:
 
 
 def _words(value: object, held: _Held) -> Several:
-    found = _Lines()
-    own = found.once(_pairs(value, found.notes) if isinstance(value, str) else [*_texts(value, found.left)], held)
-    return Several({SAME: own} if own else {}, found.left, found.notes)
+    statements = _Lines()
+    own = statements.once(
+        _pairs(value, statements.notes) if isinstance(value, str) else [*_texts(value, statements.left)], held
+    )
+    return Several({SAME: own} if own else {}, statements.left, statements.notes)
 
 
 def conf(value: object) -> object:
@@ -91,24 +93,24 @@ def _texts(value: object, left: list[tuple[str, str]]) -> _Pairs:
     """The same as texts. What is neither a text nor a list of such is added to ``left``: Helm writes it in Go's own form."""
     if not isinstance(value, Mapping):
         raise Left(no_text(value))
-    found: _Pairs = []
-    for key, each in value.items():
-        several = each if isinstance(each, list) else [each]
+    pairs: _Pairs = []
+    for key, parameter in value.items():
+        several = parameter if isinstance(parameter, list) else [parameter]
         if any(isinstance(one, list | Mapping) for one in several):
             left.append((f".{name_of(str(key))}", _NESTED))
-        elif each is not None:
-            found.append((str(key), ",".join(map(word, several))))
-    return found
+        elif parameter is not None:
+            pairs.append((str(key), ",".join(map(word, several))))
+    return pairs
 
 
 def no_text(value: object) -> str:
     """What to say of a value that is neither a text of parameters nor a mapping of them; with the mapping that a list's
     entries make."""
     said = "is a text `Name=Value` or a mapping in the chart, and neither here"
-    pairs = [_PAIR.fullmatch(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    pairs = [_PAIR.fullmatch(text) for text in value if isinstance(text, str)] if isinstance(value, list) else []
     if not pairs or not all(pairs):
         return f"{said}. Write a mapping, `Name: Value`"
-    own = ", ".join(f"{each[1]}: {'…' if hidden(each[1]) else name_of(each[3])}" for each in pairs if each)
+    own = ", ".join(f"{pair[1]}: {'…' if hidden(pair[1]) else name_of(pair[3])}" for pair in pairs if pair)
     return f"{said}. Write a mapping: {{{own}}}"
 
 
@@ -116,13 +118,13 @@ def of_node(value: object) -> object:
     """Parameters of a node: GRES and features have settings of their own."""
     several = _words(value, node_conf)
     own = mapping(several.settings.get(SAME))
-    rest = {key: each for key, each in own.items() if key.lower() not in {"gres", "features", "feature"}}
+    rest = {key: text for key, text in own.items() if key.lower() not in {"gres", "features", "feature"}}
     settings: dict[str, object] = {"nodesets.{}.extraConf": rest} if rest else {}
-    for key, each in own.items():
+    for key, text in own.items():
         if key.lower() == "gres":
-            settings["nodesets.{}.gres"] = each.split(",")
+            settings["nodesets.{}.gres"] = text.split(",")
         elif key.lower() in {"features", "feature"}:
-            settings["nodesets.{}.features"] = each.split(",")
+            settings["nodesets.{}.features"] = text.split(",")
     return Several(settings, several.left, several.notes)
 
 
@@ -141,7 +143,7 @@ class _Lines:
         """All of it as settings."""
         settings: dict[str, object] = {SAME: self.parameters, "external.slurmdHosts": self.hosts}
         settings |= {"partitions": self.partitions, "cluster.maxNodeCount": self.most_nodes}
-        return Several({place: each for place, each in settings.items() if each}, self.left, self.notes)
+        return Several({place: setting for place, setting in settings.items() if setting}, self.left, self.notes)
 
     def once(self, pairs: _Pairs, held: _Held = partition_conf) -> dict[str, str]:
         """Parameters by name, as Slurm reads them in any spelling: the last one counts. What no setting holds is left."""
@@ -171,45 +173,47 @@ class _Lines:
 def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
     """``slurm_conf``: of slurm.conf, where some lines are settings of their own."""
     owned = OWNED if slurm_conf else OWNED_BY_DATABASE
-    found = _Lines()
+    statements = _Lines()
     pairs: _Pairs = []
     defaults: dict[str, dict[str, tuple[str, str]]] = {}
     for line in lines:
         try:
-            own = _pairs(line, found.notes)
+            own = _pairs(line, statements.notes)
         except Left as why:
             key = line.split()[0].lower()
-            found.leave(line, set_instead(key, owned) if key in owned else str(why))
+            statements.leave(line, set_instead(key, owned) if key in owned else str(why))
             continue
         kind = own[0][0].lower()
         if slurm_conf and kind in _EACH - _SETTINGS.keys() and len(own) > 1:
-            found.leave(line, set_instead(kind) if kind in OWNED else _ITS_OWN)
+            statements.leave(line, set_instead(kind) if kind in OWNED else _ITS_OWN)
         elif not slurm_conf or kind not in _SETTINGS:
             pairs += own
         elif own[0][1].upper() == "DEFAULT":
             if kind not in defaults:
-                found.notes.append(f"{own[0][0]}=DEFAULT is in each {own[0][0]}= line that follows it, as Slurm reads it")
+                statements.notes.append(
+                    f"{own[0][0]}=DEFAULT is in each {own[0][0]}= line that follows it, as Slurm reads it"
+                )
             defaults.setdefault(kind, {}).update({key.lower(): (key, value) for key, value in own[1:]})
         else:
             inherited = defaults.get(kind, {}).keys() - {key.lower() for key, _ in own}
-            own += [each for key, each in defaults.get(kind, {}).items() if key in inherited]
-            if twice := _SETTINGS[kind](found, own):
-                found.leave(line, twice)
-    found.parameters = found.once(list(_kept(found, pairs, owned, slurm_conf=slurm_conf)))
-    return found
+            own += [pair for key, pair in defaults.get(kind, {}).items() if key in inherited]
+            if twice := _SETTINGS[kind](statements, own):
+                statements.leave(line, twice)
+    statements.parameters = statements.once(list(_kept(statements, pairs, owned, slurm_conf=slurm_conf)))
+    return statements
 
 
-def _kept(found: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf: bool) -> Iterator[tuple[str, str]]:
+def _kept(statements: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf: bool) -> Iterator[tuple[str, str]]:
     """Parameters that ``extraConf`` may have; others are put in their place, or left out."""
     times = Counter(key.lower() for key, _ in pairs)
     for key, value in pairs:
         name = key.lower()
         if slurm_conf and name == "maxnodecount" and value.isdigit() and len(value) < _DIGITS:
-            found.most_nodes = int(value)
+            statements.most_nodes = int(value)
         elif name in owned and name not in _SETTINGS:
-            found.leave(f"{key}={value}", set_instead(key, owned))
+            statements.leave(f"{key}={value}", set_instead(key, owned))
         elif slurm_conf and name in _EACH and times[name] > 1:
-            found.leave(f"{key}={value}", _ITS_OWN)
+            statements.leave(f"{key}={value}", _ITS_OWN)
         else:
             yield key, value
 
@@ -220,9 +224,9 @@ def _of_mapping(value: object, *, slurm_conf: bool = True) -> object:
     lines = _as_lines(value, left)
     if lines is None:
         raise Left(no_text(value))
-    found = _of_lines(lines, slurm_conf=slurm_conf)
-    found.left += left
-    return found.several()
+    statements = _of_lines(lines, slurm_conf=slurm_conf)
+    statements.left += left
+    return statements.several()
 
 
 def _as_lines(value: object, left: list[tuple[str, str]]) -> list[str] | None:
@@ -231,31 +235,31 @@ def _as_lines(value: object, left: list[tuple[str, str]]) -> list[str] | None:
         return None
     own = dict(_texts(value, left))
     lined = {"nodename", "partitionname"}
-    bare = {key for key, each in own.items() if " " not in each or each.startswith('"') or key.lower() in lined}
-    return [f"{key}={each}" if key in bare else f'{key}="{each}"' for key, each in own.items()]
+    bare = {key for key, text in own.items() if " " not in text or text.startswith('"') or key.lower() in lined}
+    return [f"{key}={text}" if key in bare else f'{key}="{text}"' for key, text in own.items()]
 
 
-def _host(found: _Lines, pairs: _Pairs) -> str:
+def _host(statements: _Lines, pairs: _Pairs) -> str:
     own = {key.lower(): key for key, _ in pairs}
-    parameters = found.once(pairs, host_conf)
+    parameters = statements.once(pairs, host_conf)
     name, address = parameters.pop(own["nodename"], ""), parameters.pop(own.get("nodeaddr", ""), None)
     host = {"name": name, **({"address": address} if address else {}), **({"config": parameters} if parameters else {})}
-    found.hosts.append(host)
+    statements.hosts.append(host)
     return ""
 
 
 def members(nodes: str) -> list[str]:
     """Nodes= of a partition as a list of NodeSets and hosts."""
-    return ["ALL" if each.upper() == "ALL" else each for each in split(nodes)]
+    return ["ALL" if member.upper() == "ALL" else member for member in split(nodes)]
 
 
-def _partition(found: _Lines, pairs: _Pairs) -> str:
+def _partition(statements: _Lines, pairs: _Pairs) -> str:
     own = {key.lower(): key for key, _ in pairs}
-    parameters = found.once(pairs)
+    parameters = statements.once(pairs)
     name, nodes = parameters.pop(own["partitionname"], ""), parameters.pop(own.get("nodes", ""), "")
-    if name in found.partitions:
+    if name in statements.partitions:
         return f"an earlier line has this partition; {set_instead('partitionname')}"
-    found.partitions[name] = {"nodesets": members(nodes), **({"config": parameters} if parameters else {})}
+    statements.partitions[name] = {"nodesets": members(nodes), **({"config": parameters} if parameters else {})}
     return ""
 
 
@@ -265,14 +269,14 @@ _SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _
 
 def _pairs(line: str, notes: list[str]) -> _Pairs:
     """``Key=Value`` words of a line; of those with a sign it is noted. Raises :class:`Left` for another one."""
-    found, at, signs = [], 0, list[str]()
+    pairs, at, signs = [], 0, list[str]()
     while line[at:].strip():
         if (pair := _PAIR.match(line, at)) is None:
             raise Left(_NOT_A_PAIR)
-        found.append((pair[1], (pair[3][1:-1] or _EMPTY) if pair[3].startswith('"') else pair[3]))
+        pairs.append((pair[1], (pair[3][1:-1] or _EMPTY) if pair[3].startswith('"') else pair[3]))
         signs += (
             [f"{name_of(pair[1])}{pair[2]}= sets the value: Slurm reads the sign, and it changes nothing"] if pair[2] else []
         )
         at = pair.end()
     notes += signs
-    return found
+    return pairs

@@ -57,10 +57,10 @@ def tags(whole: dict[str, Any], line: tuple[int, int]) -> None:
         _tag(whole.get(at), container, daemon)
     _tag(whole.get("controller"), _SIDECARS["controller"], _SIDECAR_TAG)
     for sets, container in _OF_SETS.items():
-        for name, each in mapping(whole.get(sets)).items():
+        for name, pod_set in mapping(whole.get(sets)).items():
             if line >= (1, 2) or name == _OF_CHART:
-                _tag(each, container, daemon)
-                _tag(each, _SIDECARS[sets], _SIDECAR_TAG)
+                _tag(pod_set, container, daemon)
+                _tag(pod_set, _SIDECARS[sets], _SIDECAR_TAG)
 
 
 def _tag(part: object, container: str, tag: str) -> None:
@@ -77,17 +77,17 @@ def _tag(part: object, container: str, tag: str) -> None:
 
 def priority_class(whole: dict[str, Any]) -> Iterator[str]:
     """Give pods the class that the chart gives them where it is switched on without a name."""
-    found = mapping(whole.get("priorityClass"))
-    if not found.get("enabled") or found.get("name"):
+    settings = mapping(whole.get("priorityClass"))
+    if not settings.get("enabled") or settings.get("name"):
         return
-    name = _NO_CLASS if "name" in found else _CLASS
-    whole["priorityClass"] = {**found, "name": name}
+    name = _NO_CLASS if "name" in settings else _CLASS
+    whole["priorityClass"] = {**settings, "name": name}
     yield f"priorityClass.name by the chart's default: {name}. Such a PriorityClass must be there before `pulumi up`"
 
 
 def whole_set(kind: str, common: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """A NodeSet or a login set with the defaults of all (``mergeOverwrite``): null takes a key away, a list is replaced."""
-    return merged(OF_A_SET[kind], {key: each for key, each in merged(common, own).items() if each is not None})
+    return merged(OF_A_SET[kind], {key: value for key, value in merged(common, own).items() if value is not None})
 
 
 def is_off(common: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
@@ -104,17 +104,17 @@ def sssd_secrets(whole: dict[str, Any], line: tuple[int, int], left: list[tuple[
         return
     if ref:
         whole["sssd"] = {**whole["sssd"], "secretRef": None}
-        left += [(f"sssd.secretRef.{each}", "only name and key are read") for each in ref if each not in ("name", "key")]
+        left += [(f"sssd.secretRef.{field}", "only name and key are read") for field in ref if field not in ("name", "key")]
         yield from ["sssd.secretRef.key: it is that of the Secret which the chart makes"] if ref.get("key") else []
     key, places = str(ref.get("key") or _SSSD_KEY), dict[str, list[str]]()
     own = _SSSD_KEY if line == (1, 0) else key
-    for login, each in mapping(whole.get("loginsets")).items():
+    for login, pod_set in mapping(whole.get("loginsets")).items():
         secret = f"{name}-login-{login}-sssd-conf" if line == (1, 0) else f"{name}-sssd-conf"
-        each["sssdConfRef"] = {"name": secret, "key": own}
+        pod_set["sssdConfRef"] = {"name": secret, "key": own}
         places.setdefault(secret, []).append(f"logins.{login}.sssdConfFrom")
-    for nodeset, each in mapping(whole.get("nodesets")).items():
-        if isinstance(ssh := each.get("ssh"), Mapping) and ssh.get("enabled"):
-            each["ssh"] = {**ssh, "sssdConfRef": {"name": f"{name}-sssd-conf", "key": own}}
+    for nodeset, pod_set in mapping(whole.get("nodesets")).items():
+        if isinstance(ssh := pod_set.get("ssh"), Mapping) and ssh.get("enabled"):
+            pod_set["ssh"] = {**ssh, "sssdConfRef": {"name": f"{name}-sssd-conf", "key": own}}
             places.setdefault(f"{name}-sssd-conf", []).append(f"nodesets.{nodeset}.ssh.sssdConfFrom")
     for secret, fields in places.items():
         named, entry = name_of(secret), name_of(own)

@@ -59,12 +59,12 @@ def given_in(document: Mapping[str, Any]) -> Given:
     if kind in ("Application", "ApplicationSet"):
         whole = mapping(value_at(document, ("spec", "template"))) if kind == "ApplicationSet" else document
         spec = mapping(whole.get("spec"))
-        found = list(_of_sources(spec, kind))
-        if len(found) == 1:
-            source, values = found[0]
+        sources = list(_of_sources(spec, kind))
+        if len(sources) == 1:
+            source, values = sources[0]
             return _given(values, kind, *_of_argo(source, spec, mapping(whole.get("metadata"))))
         raise ValueError(
-            f"this is an {kind} with {len(found)} sources that have values, and one is needed: write the values of Slurm's"
+            f"this is an {kind} with {len(sources)} sources that have values, and one is needed: write the values of Slurm's"
             " chart into a file, and give that"
         )
     raise ValueError(f"this is an object of Kubernetes ({name_of(kind)}) and no file of the chart's values; {_ASK}")
@@ -72,13 +72,13 @@ def given_in(document: Mapping[str, Any]) -> Given:
 
 def _given(values: Mapping[str, Any], kind: str, said: Mapping[str, object], version: str) -> Given:
     """``version``: why ``said`` has none, where the object names another thing than a release."""
-    known = {key: str(each) for key, each in said.items() if each}
-    unsure = {key: f"{name_of(each)} is a template" for key, each in known.items() if "{{" in each}
+    known = {key: str(text) for key, text in said.items() if text}
+    unsure = {key: f"{name_of(text)} is a template" for key, text in known.items() if "{{" in text}
     if version:
         unsure["chart-version"] = version
     elif "chart-version" in known and "chart-version" not in unsure and not _is_release(known["chart-version"]):
         unsure["chart-version"] = f"{name_of(known['chart-version'])} is a branch or a range, and no release of the chart"
-    return Given(values, kind, {key: each for key, each in known.items() if key not in unsure}, tuple(unsure.items()))
+    return Given(values, kind, {key: text for key, text in known.items() if key not in unsure}, tuple(unsure.items()))
 
 
 def _is_release(text: str) -> bool:
@@ -122,8 +122,8 @@ def _another_chart(name: object) -> str:
 def _of_sources(spec: Mapping[str, Any], kind: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Sources with the values that each has."""
     several = spec.get("sources")
-    for each in several if isinstance(several, Sequence) and not isinstance(several, str) else [spec.get("source")]:
-        source = mapping(each)
+    for raw_source in several if isinstance(several, Sequence) and not isinstance(several, str) else [spec.get("source")]:
+        source = mapping(raw_source)
         helm = mapping(source.get("helm"))
         if not helm:
             continue

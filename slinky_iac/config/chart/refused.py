@@ -16,7 +16,7 @@ from slinky_iac.config.slurm.scripts import of_lifecycle
 _OF_PODS: Final[tuple[Place, ...]] = (
     ("raw", "pod"),
     ("raw", "container"),
-    *(("raw", "spec", each) for each in ("logfile", "reconfigure", "initconf")),
+    *(("raw", "spec", field) for field in ("logfile", "reconfigure", "initconf")),
     ("pod", "nodeSelector"),
     ("pod", "affinity"),
 )
@@ -37,7 +37,7 @@ def leave_refused(taken: Taken, *, drops_empty: bool) -> None:
             ends = range(1, len(place) + 1)
             gone |= {f"{path}.{'.'.join(place[:end])}" for end in ends if value_at(part, place[:end]) is None}
         sections[name] = part
-        taken.used[:] = [each for each in taken.used if each[1] not in gone]
+        taken.used[:] = [pair for pair in taken.used if pair[1] not in gone]
     taken.left[:] = dict.fromkeys(taken.left)
 
 
@@ -79,7 +79,7 @@ def _take_out(taken: Taken, place: Place, why: str, errors: Judge) -> None:
         taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
     reason = _ADVICE.sub("", why).removeprefix("isn't taken here: ")
     taken.left.append((key, f"`slinky check` refuses it here: {reason}"))
-    taken.used[:] = [each for each in taken.used if not _is_gone(taken.settings, each[1], ".".join(place))]
+    taken.used[:] = [pair for pair in taken.used if not _is_gone(taken.settings, pair[1], ".".join(place))]
 
 
 _VOLUMES: Final = "volumes"
@@ -108,16 +108,16 @@ def _is_gone(settings: Mapping[str, Any], setting: str, place: str) -> bool:
 
 def _place(settings: Mapping[str, Any], path: str) -> Place:
     """The deepest place of settings on a path, whose keys may have dots themselves."""
-    found: list[str] = []
+    keys: list[str] = []
     inner: Any = settings
     while isinstance(inner, Mapping) and path:
         known = (key for key in inner if isinstance(key, str) and f"{path}.".startswith(f"{key}."))
         key = max(known, key=len, default=None)
         if key is None:
             break
-        found.append(key)
+        keys.append(key)
         inner, path = inner[key], path[len(key) + 1 :]
-    return tuple(found)
+    return tuple(keys)
 
 
 def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> str | None:
@@ -126,8 +126,8 @@ def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> str | None:
     value = value_at(settings, place)
     rests: dict[str, Any] = {}
     if isinstance(value, Mapping) and len(value) > 1:
-        rests = {str(key): {name: each for name, each in value.items() if name != key} for key in value}
-    elif isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        rests = {str(key): {name: part for name, part in value.items() if name != key} for key in value}
+    elif isinstance(value, list) and all(isinstance(part, Mapping) for part in value):
         rests = {str(number): [*value[:number], *value[number + 1 :]] for number in range(len(value))}
     for entry, rest in rests.items():
         if not any(_place(settings, path) == place for path, _ in errors(replaced(settings, place, rest))):
@@ -154,8 +154,8 @@ def _refused(part: Mapping[str, Any], *, drops_empty: bool) -> list[tuple[Place,
         (("raw", "container", "lifecycle", hook), f"it {what.partition('; ')[0]}: {_DRAINED}")
         for hook, what in of_lifecycle(value_at(part, ("raw", "container", "lifecycle")))
     ]
-    found = [*hooks, *(_empty(part) if drops_empty else ())]
-    return list({place: (place, why) for place, why in reversed(found)}.values())[::-1]
+    refusals = [*hooks, *(_empty(part) if drops_empty else ())]
+    return list({place: (place, why) for place, why in reversed(refusals)}.values())[::-1]
 
 
 def _empty(part: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -176,8 +176,8 @@ def _why(value: object, then: str) -> str:
 
 def _key(used: list[tuple[str, str]], setting: str) -> str:
     """The chart's key of a setting."""
-    above = [each for each in used if setting == each[1] or setting.startswith(f"{each[1]}.")]
+    above = [pair for pair in used if setting == pair[1] or setting.startswith(f"{pair[1]}.")]
     if not above:
         return setting
-    key, place = max(above, key=lambda each: len(each[1]))
+    key, place = max(above, key=lambda pair: len(pair[1]))
     return key + setting.removeprefix(place)

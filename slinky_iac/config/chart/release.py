@@ -59,14 +59,14 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
         given = whole.get(sets) or {}
         if isinstance(given, Mapping):
             whole[sets] = {
-                n: each
-                for n, found in given.items()
-                if (each := _set(f"{sets}.{n}", common, found, notes, left, unread.meant))
+                n: made_set
+                for n, given_set in given.items()
+                if (made_set := _set(f"{sets}.{n}", common, given_set, notes, left, unread.meant))
             }
             notes += [
                 f"{sets}.{n}.replicas: {_NO_NUMBER}"
-                for n, each in whole[sets].items()
-                if _is_a_pod_a_node(each) and value_at(own, (sets, n, "replicas")) is not None
+                for n, pod_set in whole[sets].items()
+                if _is_a_pod_a_node(pod_set) and value_at(own, (sets, n, "replicas")) is not None
             ]
             if line < (1, 2):
                 notes += _unmade(sets, {name: given[name] for name in whole[sets]})
@@ -95,9 +95,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     _sshd(taken.settings)
     leave_refused(taken, drops_empty=line >= (1, 1))
     cluster = taken.settings["cluster"]
-    if found := of_others(taken.settings):
+    if objects := of_others(taken.settings):
         cluster["createNamespace"] = False
-        notes.append(said_of_others("cluster", str(cluster["namespace"]), found))
+        notes.append(said_of_others("cluster", str(cluster["namespace"]), objects))
     notes += _wider(taken.used, taken.settings)
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
@@ -115,43 +115,43 @@ def _own_partition(own: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[s
         yield f"{'.'.join(place)} by the chart's default: {', '.join(lines)}, which these values leave so"
 
 
-def said_of_others(section: str, space: str, found: Sequence[str]) -> str:
+def said_of_others(section: str, space: str, objects: Sequence[str]) -> str:
     """The note about objects of a namespace that the stack doesn't make."""
     return (
         f"{section}.createNamespace: false, since the stack doesn't make these, which must be in namespace"
-        f" {name_of(space)} before `pulumi up`: {', '.join(found)}"
+        f" {name_of(space)} before `pulumi up`: {', '.join(objects)}"
     )
 
 
 def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -> dict[str, Any]:
     """Values without those that aren't mappings where the chart has them. Lists of sets, as in chart 0.x, are read."""
-    found: dict[str, Any] = {}
-    for key, each in value.items():
+    shaped: dict[str, Any] = {}
+    for key, child in value.items():
         here = (*path, str(key))
-        if isinstance(each, list) and len(here) == 1 and key in SETS and all(isinstance(one, Mapping) for one in each):
-            each = {str(one.get("name", number)): merged(one, {"name": None}) for number, one in enumerate(each)}  # noqa: PLW2901
-        if isinstance(each, Mapping):
-            found[key] = _shaped(each, here, left)
+        if isinstance(child, list) and len(here) == 1 and key in SETS and all(isinstance(one, Mapping) for one in child):
+            child = {str(one.get("name", number)): merged(one, {"name": None}) for number, one in enumerate(child)}  # noqa: PLW2901
+        if isinstance(child, Mapping):
+            shaped[key] = _shaped(child, here, left)
         elif (
-            each is None
+            child is None
             or (len(here) == 1 and key not in _WORDS)  # another spelling, which is named later
             or not any(True for _ in rows_below(here))
             or (len(here) > 1 and row_of(here) is not None)
         ):
-            found[key] = each
+            shaped[key] = child
         else:
             left.append((".".join(here), NO_MAPPING))
-    return found
+    return shaped
 
 
 def _said(used: list[tuple[str, str]], places: set[str]) -> list[tuple[str, str]]:
     """Of what became settings, that which the values say, and not the chart itself; also by a key for all sets of a kind."""
-    found = []
+    pairs = []
     for key, setting in used:
         kind, _, rest = key.partition(".")
         common = f"{SETS.get(kind, kind)}.{rest.partition('.')[2]}"
-        found += [(each, setting) for each in (key, common) if each in places][:1]
-    return found
+        pairs += [(place, setting) for place in (key, common) if place in places][:1]
+    return pairs
 
 
 def _places(value: object, path: Path) -> Iterator[str]:
@@ -166,20 +166,20 @@ def _places(value: object, path: Path) -> Iterator[str]:
 def ordered(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Sections as people read them: the cluster first, then its daemons, then its pods."""
     known = [name for name in _ORDER if name in settings]
-    return {name: settings[name] for name in (*known, *(each for each in settings if each not in known))}
+    return {name: settings[name] for name in (*known, *(section for section in settings if section not in known))}
 
 
 def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]) -> dict[str, Any]:
     name = fullname(whole, release)
     space = whole.get("namespaceOverride") or namespace
-    found = {**whole, "fullnameOverride": name, "namespaceOverride": space, "nameOverride": None}
-    if not found.get("clusterName"):
-        found["clusterName"] = f"{space}_{name}"
+    values = {**whole, "fullnameOverride": name, "namespaceOverride": space, "nameOverride": None}
+    if not values.get("clusterName"):
+        values["clusterName"] = f"{space}_{name}"
         notes.append(
             f"cluster.name: {space}_{name}, which the operator makes of namespace and name where clusterName isn't set"
             + (_DECIDE if _is_outside(whole) else "")
         )
-    return found
+    return values
 
 
 _DECIDE: Final = (
@@ -196,13 +196,13 @@ def _is_outside(values: Mapping[str, Any]) -> bool:
 
 def _wished(key: str, values: Mapping[str, Any]) -> str:
     """What to add of a Secret that a release doesn't read, where slurmctld is outside, so that its key must be that one."""
-    found = values.get(key)
-    if key not in _KEY_REFS or not _is_outside(values) or not isinstance(found, Mapping) or not found.get("name"):
+    reference = values.get(key)
+    if key not in _KEY_REFS or not _is_outside(values) or not isinstance(reference, Mapping) or not reference.get("name"):
         return ""
-    entry = f", key: {name_of(str(found['key']))}" if found.get("key") else ""
+    entry = f", key: {name_of(str(reference['key']))}" if reference.get("key") else ""
     return (
-        f". slurmctld is outside, so its key is meant: write `keys.{_KEY_REFS[key]}: {{secret: {name_of(str(found['name']))}"
-        f"{entry}}}` in the file, in the place of what it has there"
+        f". slurmctld is outside, so its key is meant: write `keys.{_KEY_REFS[key]}: {{secret:"
+        f" {name_of(str(reference['name']))}{entry}}}` in the file, in the place of what it has there"
     )
 
 
@@ -215,31 +215,31 @@ def _set(
 ) -> dict[str, Any] | None:
     """One NodeSet or login set with the defaults of all; None where it is switched off."""
     kind, _, _ = at.partition(".")
-    found = whole_set(kind, common, mapping(own))
-    found.pop("enabled", None)
+    pod_set = whole_set(kind, common, mapping(own))
+    pod_set.pop("enabled", None)
     if is_off(common, mapping(own)):
         notes.append(f"{at}: {_OFF}")
         return None
-    if _is_a_pod_a_node(found):
-        found.pop("replicas", None)
+    if _is_a_pod_a_node(pod_set):
+        pod_set.pop("replicas", None)
     container = "slurmd" if at.startswith("nodesets") else "login"
     misspelt = bool({f"{at}.{container}", f"{SETS[kind]}.{container}"} & set(meant))
-    return volumes(at, found, container, left, misspelt=misspelt)
+    return volumes(at, pod_set, container, left, misspelt=misspelt)
 
 
 def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> None:
     """The chart makes keys only where nothing is outside; else it names Secrets that somebody has made."""
     parts = (whole.get(part) for part in ("controller", "accounting"))
-    outside = any(isinstance(each, Mapping) and "externalConfig" in each for each in parts)
+    outside = any(isinstance(part, Mapping) and "externalConfig" in part for part in parts)
     name = str(whole["fullnameOverride"])
     jwt = "jwths256" if line == (1, 0) else "jwt"
     made: dict[str, dict[str, Any]] = {}
     for key, word, entry in (("slurmKey", "slurm", "slurm.key"), ("jwtKey", jwt, _JWT_ENTRIES[jwt])):
-        found = whole.get(key)
-        given = dict(found) if isinstance(found, Mapping) else {}
+        section = whole.get(key)
+        given = dict(section) if isinstance(section, Mapping) else {}
         create = given.get("create", True) and not outside
         ref = {"name": f"{name}-auth-{word}", "key": entry, **mapping(given.pop("secretRef", None))}
-        if any(whole.get(each) for each in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
+        if any(whole.get(ref_key) for ref_key in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
             pass
         elif create:
             made[key] = ref
@@ -270,15 +270,15 @@ _JWT_ENTRIES: Final = {"jwths256": "jwt_hs256.key", "jwt": "jwt.key"}
 
 
 def _partitions(whole: dict[str, Any], notes: list[str]) -> None:
-    found = whole.get("partitions")
-    if not isinstance(found, Mapping):
+    partitions = whole.get("partitions")
+    if not isinstance(partitions, Mapping):
         return
     kept = {}
-    for name, each in found.items():
-        if isinstance(each, Mapping) and is_off({"enabled": True}, each):
+    for name, partition in partitions.items():
+        if isinstance(partition, Mapping) and is_off({"enabled": True}, partition):
             notes.append(f"partitions.{name}: {_OFF}")
         else:
-            kept[name] = each
+            kept[name] = partition
     notes += _unmade("partitions", kept)
     whole["partitions"] = kept
 
@@ -291,28 +291,32 @@ def _written(whole: Mapping[str, Any], notes: list[str]) -> None:
     """Take away what the chart's templates don't write (``slurm._toList``, ``slurm.controller.extraConf``)."""
     parts: dict[str, Any] = {name: whole.get(name) for name in ("controller", "accounting")}
     for kind in ("nodesets", "partitions"):
-        parts |= {f"{kind}.{name}": each for name, each in (whole.get(kind) or {}).items()}
+        parts |= {f"{kind}.{name}": section for name, section in (whole.get(kind) or {}).items()}
     parts |= {
-        f"{at}.partition": each["partition"] for at, each in parts.items() if isinstance(value_at(each, ["partition"]), dict)
+        f"{at}.partition": section["partition"]
+        for at, section in parts.items()
+        if isinstance(value_at(section, ["partition"]), dict)
     }
     for at, part in parts.items():
         for text, word in _TEXTS if isinstance(part, dict) else ():
-            found = part.get(word)
-            if not isinstance(found, Mapping) or not found:
+            parameters = part.get(word)
+            if not isinstance(parameters, Mapping) or not parameters:
                 continue
             if part.get(text):
                 part[word] = None
                 notes.append(f"{at}.{word}: the chart doesn't read it beside {text}, so it isn't carried over")
                 continue
-            part[word] = {key: each for key, each in found.items() if each}
-            if lost := [name_of(str(key)) for key, each in found.items() if not each and each is not None]:
+            part[word] = {key: parameter for key, parameter in parameters.items() if parameter}
+            if lost := [
+                name_of(str(key)) for key, parameter in parameters.items() if not parameter and parameter is not None
+            ]:
                 said = "the chart writes no line for what is 0, false or empty, so it isn't carried over"
                 notes.append(f"{at}.{word}: {', '.join(lost)}: {said}")
 
 
 def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:
     """What to say of parts that the chart makes with `enabled: true` alone, and that don't have it."""
-    lacking = [name for name, each in parts.items() if not (isinstance(each, Mapping) and "enabled" in each)]
+    lacking = [name for name, part in parts.items() if not (isinstance(part, Mapping) and "enabled" in part)]
     said = "without `enabled: true` the chart doesn't make it. It is in the file: remove it where the release lacks it"
     return [f"{kind}.{name}: {said}" for name in lacking]
 
@@ -346,8 +350,8 @@ def _classes(settings: dict[str, Any]) -> None:
     """The one priority class of the chart, for each set; a set's own one holds."""
     for sets in ("nodesets", "logins"):
         common = settings.get(sets, {}).pop("*", None)
-        for name, each in settings.get(sets, {}).items() if common else ():
-            settings[sets][name] = merged(common, each)
+        for name, pod_set in settings.get(sets, {}).items() if common else ():
+            settings[sets][name] = merged(common, pod_set)
         if sets in settings and not settings[sets]:
             settings.pop(sets)
     for daemon in ("controller", "accounting"):
@@ -359,6 +363,6 @@ def _classes(settings: dict[str, Any]) -> None:
 
 def _sshd(settings: dict[str, Any]) -> None:
     """``identity.sssd`` without a Secret of its own is the stack's secret sssdConf."""
-    for name, each in settings.get("logins", {}).items():
-        if not isinstance(each, Mapping):
+    for name, login in settings.get("logins", {}).items():
+        if not isinstance(login, Mapping):
             settings["logins"][name] = {}

@@ -40,10 +40,10 @@ class Read:
     """Keys that say what is so here in any case, or that only say whether others are read."""
 
 
-def account(values: Mapping[str, Any], found: Read) -> Read:
+def account(values: Mapping[str, Any], reading: Read) -> Read:
     """The same with a word for each value that has none yet."""
-    left, same, unused = list(found.taken.left), list(found.taken.same), dict[str, list[str]]()
-    named = _Names(_named(found))
+    left, same, unused = list(reading.taken.left), list(reading.taken.same), dict[str, list[str]]()
+    named = _Names(_named(reading))
     for path, value in leaves(values):
         key, common = ".".join(path), _of_each_set(path)
         if named.says(path) or named.says(common, any_set=True):
@@ -52,7 +52,7 @@ def account(values: Mapping[str, Any], found: Read) -> Read:
             same += [key] if isinstance(value, bool) else []
             left += [] if isinstance(value, bool) else [(key, _NO_SWITCH)]
         elif path[0] == "nameOverride":
-            found.notes.append("nameOverride: it is in `cluster.resourceName`, as the chart makes the name")
+            reading.notes.append("nameOverride: it is in `cluster.resourceName`, as the chart makes the name")
         elif path[:2] in _SECRETS:
             is_right = len(path) == 3 and path[-1] in ("name", "key") and isinstance(value, str)
             left.append((key, _MADE if is_right else _NO_SECRET))
@@ -64,12 +64,12 @@ def account(values: Mapping[str, Any], found: Read) -> Read:
             left.append((key, NO_MAPPING))
         else:
             left.append((key, UNSAID))
-    notes = [*found.notes, *(_unused(kind, keys) for kind, keys in unused.items())]
+    notes = [*reading.notes, *(_unused(kind, keys) for kind, keys in unused.items())]
     needless = [key for key in same if not (key.endswith(".external") and value_at(values, key.split(".")))]
     notes += [_needless(needless)] if needless else []  # an outside daemon has its line: its host
     veil = veiled(values)
-    used = [(veil(key), veil(setting)) for key, setting in found.taken.used]
-    taken = replace(found.taken, left=[(veil(key), veil(why)) for key, why in left], used=used)
+    used = [(veil(key), veil(setting)) for key, setting in reading.taken.used]
+    taken = replace(reading.taken, left=[(veil(key), veil(why)) for key, why in left], used=used)
     return Read(taken, [veil(note) for note in notes], [veil(key) for key in same])
 
 
@@ -108,17 +108,17 @@ def leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
         yield path, value
 
 
-def _named(found: Read) -> Iterator[str]:
+def _named(reading: Read) -> Iterator[str]:
     """Places that are named by now."""
-    for key, _ in found.taken.used:
+    for key, _ in reading.taken.used:
         yield key
         kind, _, rest = key.partition(".")
         if rest.endswith(".volumes") and kind in SETS:  # a volume and its mount are one entry of it
             at = key.removesuffix(".volumes")
             yield from (f"{at}.podSpec.volumes", f"{at}.{'slurmd' if kind == 'nodesets' else 'login'}.volumeMounts")
-    yield from (key.partition(" (")[0] for key, _ in found.taken.left)
-    yield from found.taken.same
-    for note in found.notes:
+    yield from (key.partition(" (")[0] for key, _ in reading.taken.left)
+    yield from reading.taken.same
+    for note in reading.notes:
         yield from note.partition(": ")[0].partition(" and ")[0].split(", ")
 
 

@@ -30,20 +30,20 @@ def switched(whole: dict[str, Any], own: Mapping[str, Any], notes: list[str], le
     """Daemons that are outside, or not there: what else the chart says of them isn't used. ``own``: what the values say,
     without the chart's defaults."""
     for part, daemon in (("controller", "slurmctld"), ("accounting", "slurmdbd")):
-        found = whole.get(part)
-        if not isinstance(found, Mapping):
+        section = whole.get(part)
+        if not isinstance(section, Mapping):
             continue
-        found = dict(found)
-        external = found.pop("external", False)
+        section = dict(section)
+        external = section.pop("external", False)
         if isinstance(external, Mapping):  # of chart 0.x; no such mapping says that the daemon is outside
             left.append((f"{part}.external", OF_0))
             external = False
-        config = found.pop("externalConfig", None)
-        if part == "accounting" and not found.get("enabled"):
-            _no_accounting(found, own, external and mapping(config), notes, left)
+        config = section.pop("externalConfig", None)
+        if part == "accounting" and not section.get("enabled"):
+            _no_accounting(section, own, external and mapping(config), notes, left)
             whole[part] = {"enabled": False}
         elif external:
-            unused = (key for key, value in found.items() if key not in _OUTSIDE and value not in (None, {}, [], ""))
+            unused = (key for key, value in section.items() if key not in _OUTSIDE and value not in (None, {}, [], ""))
             left.extend((f"{part}.{key}", f"{daemon} is outside: its admin sets this there") for key in unused)
             if not (config := dict(mapping(config))).get("host"):
                 config["host"] = f"{daemon}.example.com"
@@ -56,8 +56,8 @@ def switched(whole: dict[str, Any], own: Mapping[str, Any], notes: list[str], le
             if not is_empty(config):
                 notes.append(f"{part}.externalConfig: the chart reads it only with {part}.external: true")
             if part == "accounting":
-                found["storageConfig"] = merged(_DATABASE, found.get("storageConfig") or {})
-            whole[part] = found
+                section["storageConfig"] = merged(_DATABASE, section.get("storageConfig") or {})
+            whole[part] = section
     for key in ("configFiles", "prologScripts", "epilogScripts"):
         outside = isinstance(whole.get("controller"), Mapping) and "externalConfig" in whole["controller"]
         if outside and whole.get(key):
@@ -66,7 +66,7 @@ def switched(whole: dict[str, Any], own: Mapping[str, Any], notes: list[str], le
 
 
 def _no_accounting(
-    found: Mapping[str, Any],
+    section: Mapping[str, Any],
     own: Mapping[str, Any],
     outside: Mapping[str, Any],
     notes: list[str],
@@ -84,8 +84,8 @@ def _no_accounting(
                 " `accounting.enabled: true` to the values and import them again",
             )
         )
-    elif any(not is_empty(each) for key, each in found.items() if key != "enabled") or not is_empty(
-        {key: each for key, each in mapping(own.get("accounting")).items() if key not in ("enabled", "external")}
+    elif any(not is_empty(setting) for key, setting in section.items() if key != "enabled") or not is_empty(
+        {key: setting for key, setting in mapping(own.get("accounting")).items() if key not in ("enabled", "external")}
     ):
         notes.append(f"accounting: enabled is false{default}, so nothing of it is carried over")
 
@@ -114,7 +114,7 @@ def off(whole: dict[str, Any], notes: list[str]) -> None:
     for *above, last in _SWITCHES:
         inner = value_at(whole, above)
         if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and not inner[last].get("enabled"):
-            if not is_empty({key: each for key, each in inner[last].items() if key != "enabled"}):
+            if not is_empty({key: setting for key, setting in inner[last].items() if key != "enabled"}):
                 at = ".".join([*above, last])
                 notes.append(f"{at}: the chart reads it only with {at}.enabled: true, so it isn't carried over")
             inner[last] = {}
@@ -144,36 +144,36 @@ _OF_SIDECAR: Final = "is of the container sssd, which `identity.sssd` makes"
 def sssd_beside(whole: dict[str, Any], left: list[tuple[str, str]]) -> None:
     """Take away a container with sssd that values spell out beside slurmctld, where ``identity.sssd`` makes one: its volumes
     and mounts are the operator's names and places then."""
-    spec, daemon = (value_at(whole, ("controller", each)) for each in ("podSpec", "slurmctld"))
+    spec, daemon = (value_at(whole, ("controller", part)) for part in ("podSpec", "slurmctld"))
     containers = spec.get("containers") if isinstance(spec, dict) else None
     if is_empty(whole.get("sssd")) or not isinstance(containers, list) or not isinstance(spec, dict):
         return
-    own = [each for each in containers if isinstance(each, Mapping) and each.get("name") == "sssd"]
+    own = [container for container in containers if isinstance(container, Mapping) and container.get("name") == "sssd"]
     if not own:
         return
-    mounts = [each for one in own for each in _mappings(one.get("volumeMounts"))]
-    mounted = {str(each.get("name")) for each in mounts}
-    has_ca = any("ca" in str(each.get("mountPath")).split("/") or "cert" in str(each.get("mountPath")) for each in mounts)
+    mounts = [mount for one in own for mount in _mappings(one.get("volumeMounts"))]
+    mounted = {str(mount.get("name")) for mount in mounts}
+    has_ca = any("ca" in str(mount.get("mountPath")).split("/") or "cert" in str(mount.get("mountPath")) for mount in mounts)
     left.append(("controller.podSpec.containers (sssd)", _OWN_SIDECAR + (_CA if has_ca else "")))
-    spec["containers"] = [each for each in containers if each not in own]
+    spec["containers"] = [container for container in containers if container not in own]
     beside = _mappings(daemon.get("volumeMounts")) if isinstance(daemon, dict) else []
-    shared = [each for each in beside if "sss" in str(each.get("mountPath")) or str(each.get("name")) in mounted]
+    shared = [mount for mount in beside if "sss" in str(mount.get("mountPath")) or str(mount.get("name")) in mounted]
     if isinstance(daemon, dict) and shared:
-        daemon["volumeMounts"] = [each for each in beside if each not in shared]
-        left += [(f"controller.slurmctld.volumeMounts ({each.get('mountPath')})", _OF_SIDECAR) for each in shared]
-    gone = mounted | {str(each.get("name")) for each in shared}
+        daemon["volumeMounts"] = [mount for mount in beside if mount not in shared]
+        left += [(f"controller.slurmctld.volumeMounts ({mount.get('mountPath')})", _OF_SIDECAR) for mount in shared]
+    gone = mounted | {str(mount.get("name")) for mount in shared}
     others = {
         str(m.get("name")) for c in spec["containers"] if isinstance(c, Mapping) for m in _mappings(c.get("volumeMounts"))
     }
-    others |= {str(each.get("name")) for each in beside if each not in shared}
+    others |= {str(mount.get("name")) for mount in beside if mount not in shared}
     volumes = _mappings(spec.get("volumes"))
-    unused = [each for each in volumes if str(each.get("name")) in gone - others]
-    spec["volumes"] = [each for each in volumes if each not in unused]
-    left += [(f"controller.podSpec.volumes ({each.get('name')})", _OF_SIDECAR) for each in unused]
+    unused = [volume for volume in volumes if str(volume.get("name")) in gone - others]
+    spec["volumes"] = [volume for volume in volumes if volume not in unused]
+    left += [(f"controller.podSpec.volumes ({volume.get('name')})", _OF_SIDECAR) for volume in unused]
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
 
 
 _RESOLVERS: Final = frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default"})
@@ -202,4 +202,4 @@ def _parts(whole: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Parts with pods, by their places."""
     yield from ((name, mapping(whole.get(name))) for name in ("controller", "accounting", "restapi"))
     for kind in ("nodesets", "loginsets"):
-        yield from ((f"{kind}.{name}", mapping(each)) for name, each in mapping(whole.get(kind)).items())
+        yield from ((f"{kind}.{name}", mapping(pod_set)) for name, pod_set in mapping(whole.get(kind)).items())

@@ -101,7 +101,9 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
 
 def _take(section: type[Section], field: str) -> Take:
     """How a value of the chart becomes that of a part's field: a mapping's values are texts, all else is as it is."""
-    (annotation,) = (each.annotation for name, each in section.model_fields.items() if field in (name, each.alias))
+    (annotation,) = (
+        model_field.annotation for name, model_field in section.model_fields.items() if field in (name, model_field.alias)
+    )
     return to.texts if annotation == dict[str, str] else to.same
 
 

@@ -85,33 +85,33 @@ def looks_like_values(data: object) -> bool:
 
 def translate(values: Mapping[str, Any]) -> Taken:
     """All of a file's values."""
-    found = Taken()
+    translation = Taken()
     for key, value in values.items():
-        _walk(value, (str(key),), found)
-    return found
+        _walk(value, (str(key),), translation)
+    return translation
 
 
 def advice(path: str, typed: object = None) -> Advice | None:
     """What stands here for ``path`` with the value ``typed``, which isn't a setting; None for a word that no chart has."""
     parts = tuple(path.split("."))
     row = row_of(parts)
-    found = Taken()
+    translation = Taken()
     if row is not None and is_empty(typed):
         return Advice(words_of(row, parts))
     if row is None and not any(True for _ in rows_below(parts)):
         return None
-    _walk(typed, parts, found)
-    if typed is not None and value_at(found.settings, parts) == typed:
+    _walk(typed, parts, translation)
+    if typed is not None and value_at(translation.settings, parts) == typed:
         return None  # it is this setting: its own type says what is wrong with the value
-    level = row is None or (row.at.endswith(ANY) and bool(found.settings))
-    words = _level(parts, found) if row is None or level else words_of(row, parts)
-    notes = [note.removeprefix(f"{path}: ") for note in found.notes]
-    reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *notes) if why not in words)
-    if value_at(found.settings, ("cluster", "createNamespace")) is False:
+    level = row is None or (row.at.endswith(ANY) and bool(translation.settings))
+    words = _level(parts, translation) if row is None or level else words_of(row, parts)
+    notes = [note.removeprefix(f"{path}: ") for note in translation.notes]
+    reasons = dict.fromkeys(why for why in (*(why for _, why in translation.left), *notes) if why not in words)
+    if value_at(translation.settings, ("cluster", "createNamespace")) is False:
         reasons[_THERE] = None
     for sets in ("nodesets", "logins"):
-        found.settings.get(sets, {}).pop("*", None)
-    return Advice("; ".join([words, *reasons]), found.settings, is_whole=not found.left)
+        translation.settings.get(sets, {}).pop("*", None)
+    return Advice("; ".join([words, *reasons]), translation.settings, is_whole=not translation.left)
 
 
 def switched(path: str, *, on: bool) -> Advice | None:
@@ -162,23 +162,23 @@ def _named(image: str) -> list[str]:
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """``over`` laid over ``base``, mapping by mapping, as Helm does it; None takes a key away."""
-    found = dict(base)
+    both = dict(base)
     for key, value in over.items():
         if value is None:
-            found.pop(key, None)
-        elif isinstance(value, Mapping) and isinstance(found.get(key), Mapping):
-            found[key] = merged(found[key], value)
+            both.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(both.get(key), Mapping):
+            both[key] = merged(both[key], value)
         else:
-            found[key] = value
-    return found
+            both[key] = value
+    return both
 
 
 def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """One file of values over another, as Helm lays several: a null stays one, since it takes the chart's default away."""
     both = {
-        key: laid_over(base[key], each)
-        for key, each in over.items()
-        if isinstance(each, Mapping) and isinstance(base.get(key), Mapping)
+        key: laid_over(base[key], upper)
+        for key, upper in over.items()
+        if isinstance(upper, Mapping) and isinstance(base.get(key), Mapping)
     }
     return {**base, **over, **both}
 
@@ -244,7 +244,7 @@ def rows_below(path: Path) -> Iterator[Row]:
     return (row for pattern, row in _TABLE if len(pattern) > len(low) and fits(pattern[: len(low)], low))
 
 
-def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
+def _walk(value: Any, path: Path, translation: Taken) -> None:  # noqa: ANN401
     if is_empty({path[-1]: value}):
         return
     row = row_of(path)
@@ -252,40 +252,40 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     if row is None or (deeper and (row.at.endswith(ANY) or row.take is named)):
         if deeper:
             for key, inner in value.items():
-                _walk(inner, (*path, str(key)), found)
+                _walk(inner, (*path, str(key)), translation)
         else:
             known = any(True for _ in rows_below(path))
-            found.left.append((".".join(path), row.why if row is not None else NO_MAPPING if known else UNKNOWN))
+            translation.left.append((".".join(path), row.why if row is not None else NO_MAPPING if known else UNKNOWN))
         return
     if row.why:
-        found.left.append((".".join(path), row.why.replace(VALUE, name_of(str(value)))))
+        translation.left.append((".".join(path), row.why.replace(VALUE, name_of(str(value)))))
         return
     try:
         taken = row.take(value)
     except Left as why:
-        found.left.append((".".join(path), _of_set(str(why), path)))
+        translation.left.append((".".join(path), _of_set(str(why), path)))
         return
     several = taken if isinstance(taken, Several) else Several({SAME: taken})
     whole = ".".join(path)
-    found.left += [(f"{whole}{below}", why) for below, why in several.left]
-    found.notes += [f"{whole}: {note}" for note in several.notes]
-    found.same += [whole] if not (several.settings or several.left) else []
+    translation.left += [(f"{whole}{below}", why) for below, why in several.left]
+    translation.notes += [f"{whole}: {note}" for note in several.notes]
+    translation.same += [whole] if not (several.settings or several.left) else []
     name = path[1] if len(path) > 1 else ""
-    for setting, each in several.settings.items():
+    for setting, content in several.settings.items():
         place = setting or row.setting
-        given = value_at(found.settings, place.split(".")) if place.startswith("cluster.") else None
-        if isinstance(given, list) and isinstance(each, list):
-            each = [*given, *(one for one in each if one not in given)]  # noqa: PLW2901 - one list for all: a pod may need any
-        elif given not in (None, each):
-            first = next(key for key, setting in found.used if setting == place or setting.startswith(f"{place}."))
+        given = value_at(translation.settings, place.split(".")) if place.startswith("cluster.") else None
+        if isinstance(given, list) and isinstance(content, list):
+            content = [*given, *(one for one in content if one not in given)]  # noqa: PLW2901 - one list for all: a pod may need any
+        elif given not in (None, content):
+            first = next(key for key, setting in translation.used if setting == place or setting.startswith(f"{place}."))
             value = f" {name_of(given)}" if isinstance(given, str) else " another value"
-            found.left.append((whole, f"`{place}` is one for all, and {first} has given it{value}"))
+            translation.left.append((whole, f"`{place}` is one for all, and {first} has given it{value}"))
             continue
         at = place.removesuffix(f".{ANY}").split(".")
         at += list(path[row.at.count(".") :]) if place.endswith(ANY) else []
-        found.used.append((whole, ".".join(at).replace("{}", name)))
-        for key in _put(found.settings, at, name, each):
-            found.left.append((f"{whole} ({key})", f"`{place}` has it already, by another key"))
+        translation.used.append((whole, ".".join(at).replace("{}", name)))
+        for key in _put(translation.settings, at, name, content):
+            translation.left.append((f"{whole} ({key})", f"`{place}` has it already, by another key"))
 
 
 def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> list[str]:
@@ -298,15 +298,15 @@ def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -
     if not (isinstance(here, dict) and isinstance(value, Mapping)):
         inner[last] = value
         return []
-    inner[last] = {**here, **{key: each for key, each in value.items() if key not in here}}
-    return [str(key) for key, each in value.items() if key in here and here[key] != each]
+    inner[last] = {**here, **{key: child for key, child in value.items() if key not in here}}
+    return [str(key) for key, child in value.items() if key in here and here[key] != child]
 
 
 def is_empty(value: object) -> bool:
     """Whether a value says nothing: none, an empty text or list, or a mapping of such alone, but for labels of a
     nodeSelector, whose value may be empty."""
     if isinstance(value, Mapping):
-        return all(is_empty(each) and not (each and key == "nodeSelector") for key, each in value.items())
+        return all(is_empty(child) and not (child and key == "nodeSelector") for key, child in value.items())
     return value is None or value in ("", [])
 
 
@@ -329,11 +329,11 @@ _LEVELS: Final = {
 }
 
 
-def _level(path: Path, found: Taken) -> str:
+def _level(path: Path, translation: Taken) -> str:
     known = _LEVELS.get(path[-1].lower())
     if known:
         return known
     if path[-1] in {"podSpec", "metadata"}:
         return f"placement, labels and annotations are settings of `{'.'.join([*path[:-1], 'pod'])}`"
-    here = dict.fromkeys(setting for _, setting in found.used)
-    return f"it is {' and '.join(f'`{each}`' for each in here)}" if here else f"there is no level `{path[-1]}` here"
+    here = dict.fromkeys(setting for _, setting in translation.used)
+    return f"it is {' and '.join(f'`{setting}`' for setting in here)}" if here else f"there is no level `{path[-1]}` here"

@@ -61,7 +61,7 @@ _THERE: Final[Mapping[str, Mapping[frozenset[int], str]]] = {
 _ALONE: Final = ("controller.external", "accounting.external", "loginsets", "partitions", *SETS.values())
 """Keys of the chart that have no row of their own, since they are read before."""
 _KNOWN: Final = (
-    *(tuple(each.split(".")) for each in (*(row.at for row in ROWS if not row.typed), *_ALONE)),
+    *(tuple(place.split(".")) for place in (*(row.at for row in ROWS if not row.typed), *_ALONE)),
     *_BY_PATTERN,
 )
 
@@ -75,29 +75,31 @@ class Unread:
     """Paths that were misspelt, as they are spelt."""
 
 
-def read_by(values: Mapping[str, Any], minor: int, found: Unread, above: Path = ()) -> dict[str, Any]:
+def read_by(values: Mapping[str, Any], minor: int, unread: Unread, above: Path = ()) -> dict[str, Any]:
     """Values without those that chart 1.``minor`` doesn't read; these are added to ``found`` where they say something."""
     kept: dict[str, Any] = {}
-    for key, each in values.items():
+    for key, value in values.items():
         path = (*above, str(key))
-        if why := _unread(_of_a_set(path), path, minor, found):
-            found.left += [(".".join(path), why)] if not is_empty(each) else []
+        if why := _unread(_of_a_set(path), path, minor, unread):
+            unread.left += [(".".join(path), why)] if not is_empty(value) else []
         else:
-            deeper = isinstance(each, Mapping) and any(len(known) > len(_of_a_set(path)) for known in _same(_of_a_set(path)))
-            kept[key] = read_by(each, minor, found, path) if deeper else each
+            deeper = isinstance(value, Mapping) and any(
+                len(known) > len(_of_a_set(path)) for known in _same(_of_a_set(path))
+            )
+            kept[key] = read_by(value, minor, unread, path) if deeper else value
     return kept
 
 
-def _unread(at: Path, path: Path, minor: int, found: Unread) -> str:
+def _unread(at: Path, path: Path, minor: int, unread: Unread) -> str:
     """Why a key isn't read; empty where it is, and where its name is unlike every other one's."""
     lines = BY_RELEASE.get(".".join(path)) if len(path) == 1 else _lines(at)
     if lines is not None and minor not in lines:
-        others = " and ".join(f"1.{each}" for each in LINES if each in lines)
+        others = " and ".join(f"1.{line}" for line in LINES if line in lines)
         only = f"chart 1.{minor} doesn't read it, {f'only {others}' if others else 'and no other release does'}"
         return f"{only}{_instead(path if len(path) == 1 else at, minor) or _without(path)}"
     at = path if len(path) == 1 else at
     level = dict.fromkeys(known[len(at) - 1] for known in _same(at[:-1]) if len(known) >= len(at))
-    return "" if at[-1] in level or "*" in level or not level else _misspelt(path, list(level), found)
+    return "" if at[-1] in level or "*" in level or not level else _misspelt(path, list(level), unread)
 
 
 def _instead(at: Path, minor: int) -> str:
@@ -118,18 +120,18 @@ def _here(row: Row, path: Path) -> str:
     return words[:1].upper() + words[1:] if " here" in words else f"Here {words}"
 
 
-def _misspelt(path: Path, level: list[str], found: Unread) -> str:
+def _misspelt(path: Path, level: list[str], unread: Unread) -> str:
     """What to say of a word that isn't one of its level's; empty for one that is unlike each, or free there."""
-    low = {each.lower(): each for each in level}
+    low = {word.lower(): word for word in level}
     if right := low.get(path[-1].lower()):
-        found.meant.add(".".join((*path[:-1], right)))
+        unread.meant.add(".".join((*path[:-1], right)))
         return f"did you mean {right}? The chart reads only that spelling, so this has no effect with Helm"
     if ANY in level:
-        return _of_kubernetes(path, level, found)
+        return _of_kubernetes(path, level, unread)
     if (row := row_of(path)) is not None:
         return f"the chart doesn't read it, so it has no effect with Helm. {_here(row, path)}" if row.typed else ""
     if close := closest(path[-1], low.values()):
-        found.meant.add(".".join((*path[:-1], close)))
+        unread.meant.add(".".join((*path[:-1], close)))
         return f"{UNKNOWN}; did you mean {close}? What is below it isn't carried over"
     return ""
 
@@ -142,7 +144,7 @@ _KINDS: Final = {
 call it."""
 
 
-def _of_kubernetes(path: Path, level: list[str], found: Unread) -> str:
+def _of_kubernetes(path: Path, level: list[str], unread: Unread) -> str:
     """What to say of a word below what has the fields of one of Kubernetes' types alone: the API server drops others. Empty
     for a field, and for a level that has any word."""
     at, word = _of_a_set(path), path[-1]
@@ -151,11 +153,11 @@ def _of_kubernetes(path: Path, level: list[str], found: Unread) -> str:
     known = fields(kind) if kind else ()
     if not kind or word in known:
         return ""
-    if any(each[len(at) - 2] == word for each in _same(at[:-2]) if len(each) > len(at) - 2):
+    if any(place[len(at) - 2] == word for place in _same(at[:-2]) if len(place) > len(at) - 2):
         return f"the chart has it one level up, {'.'.join((*path[:-2], word))}; here it had no effect"
     said = f"isn't a field of a {called}, so it had no effect"
-    if close := closest(word, (each for each in (*level, *known) if each != ANY)):
-        found.meant.add(".".join((*path[:-1], close)))
+    if close := closest(word, (name for name in (*level, *known) if name != ANY)):
+        unread.meant.add(".".join((*path[:-1], close)))
         return f"{said}; did you mean {close}?"
     return said
 

@@ -72,7 +72,7 @@ def secret_names(value: object) -> object:
     """Names of Secrets, which Kubernetes has as ``{name: …}``."""
     if not isinstance(value, list):
         return value
-    return [each.get("name") if isinstance(each, Mapping) else each for each in value]
+    return [secret.get("name") if isinstance(secret, Mapping) else secret for secret in value]
 
 
 _NO_TEXT: Final = (
@@ -108,14 +108,14 @@ def resources(value: Any) -> object:  # noqa: ANN401
         return value
     claims = value.get("claims")
     if isinstance(claims, list):
-        value = {key: each for key, each in value.items() if key != "claims"}
+        value = {key: part for key, part in value.items() if key != "claims"}
     limits, requests, left = _amounts(value, devices=True)
     disks = _disks("nodesets.{}", limits, requests)
     both = {**requests, **limits}
-    found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
+    amounts: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
     extended = {key: number(amount) for key, amount in both.items() if "/" in key}
     pages = {key: amount for key, amount in both.items() if key.startswith(_PAGES)}
-    found |= {"extended": extended} if extended else {}
+    amounts |= {"extended": extended} if extended else {}
     said = [
         f"{key} is {_amount(limits[key])} (requests say {_amount(asked)})"
         for key, asked in requests.items()
@@ -127,7 +127,7 @@ def resources(value: Any) -> object:  # noqa: ANN401
     )
     others = {"nodesets.{}.raw.container.resources.claims": claims} if isinstance(claims, list) and claims else {}
     paged = {"nodesets.{}.raw.container.resources.limits": pages} if pages else {}
-    return Several({**({SAME: found} if found else {}), **others, **disks, **paged}, left, notes)
+    return Several({**({SAME: amounts} if amounts else {}), **others, **disks, **paged}, left, notes)
 
 
 def container_resources(part: str = "") -> Take:
@@ -139,10 +139,10 @@ def container_resources(part: str = "") -> Take:
             return value
         limits, requests, left = _amounts(value, devices=False, disks=bool(part))
         disks = _disks(part, limits, requests)
-        found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
+        amounts: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
         asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
-        found |= {"requests": asked} if asked else {}
-        return Several({**({SAME: found} if found else {}), **disks}, left)
+        amounts |= {"requests": asked} if asked else {}
+        return Several({**({SAME: amounts} if amounts else {}), **disks}, left)
 
     return take
 
@@ -163,9 +163,9 @@ def _amounts(
 ) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
     """Limits and requests that have a setting, and what of both has none."""
     left = [(f".{key}", "can't be said here: limits and requests can") for key in value if key not in {"limits", "requests"}]
-    found: dict[str, dict[str, Any]] = {}
+    amounts: dict[str, dict[str, Any]] = {}
     for word in ("limits", "requests"):
-        given = found[word] = {}
+        given = amounts[word] = {}
         inner = value.get(word) or {}
         if not isinstance(inner, Mapping):
             left.append((f".{word}", "is a mapping in the chart, and isn't one here"))
@@ -184,7 +184,7 @@ def _amounts(
                     else "cpu and memory"
                 )
                 left.append((f".{word}.{key}", f"can't be said here: {can} can"))
-    return found["limits"], found["requests"], left
+    return amounts["limits"], amounts["requests"], left
 
 
 def _amount(value: object) -> str:
@@ -195,52 +195,54 @@ def reference(value: Any) -> object:  # noqa: ANN401
     """An entry of a Secret."""
     if not isinstance(value, Mapping) or not value.get("name"):
         raise Left("it names a Secret: {secret: NAME, key: password}")
-    found = {"secret": value["name"], **({"key": value["key"]} if value.get("key") else {})}
-    return Several({SAME: found}, left) if (left := _others(value, "name", "key")) else found
+    secret = {"secret": value["name"], **({"key": value["key"]} if value.get("key") else {})}
+    return Several({SAME: secret}, left) if (left := _others(value, "name", "key")) else secret
 
 
 def _others(value: Mapping[Any, Any], *known: str) -> list[tuple[str, str]]:
     """What a mapping has beside the keys that are read."""
     why = f"only {', '.join(known[:-1])} and {known[-1]} are read"
-    return [(f".{key}", why) for key, each in value.items() if key not in known and each not in (None, "", {}, [])]
+    return [(f".{key}", why) for key, part in value.items() if key not in known and part not in (None, "", {}, [])]
 
 
 def variables(value: Any) -> object:  # noqa: ANN401
     """A NodeSet's env as a mapping; what comes from elsewhere is a raw piece."""
     if not isinstance(value, list):
         return value
-    found, others = {}, []
-    for number, each in enumerate(value, 1):
-        if not isinstance(each, Mapping) or "name" not in each:
+    plain_texts, others = {}, []
+    for number, variable in enumerate(value, 1):
+        if not isinstance(variable, Mapping) or "name" not in variable:
             raise Left(
                 f"entry {number} of env has no name, so the whole env is left out: write `name` and `value` in each entry,"
                 " then run this again"
             )
-        if "valueFrom" in each:
-            others.append(each)
+        if "valueFrom" in variable:
+            others.append(variable)
         else:
-            found[str(each["name"])] = _plain(each.get("value", ""))
-    settings: dict[str, object] = {"nodesets.{}.env": found} if found else {}
+            plain_texts[str(variable["name"])] = _plain(variable.get("value", ""))
+    settings: dict[str, object] = {"nodesets.{}.env": plain_texts} if plain_texts else {}
     return Several({**settings, **({"nodesets.{}.raw.container.env": others} if others else {})})
 
 
 def listed(value: object) -> object:
     """A list, also where it is one text with commas."""
-    return [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
 def members(value: object) -> object:
     """NodeSets of a partition, each once, as the chart writes them."""
-    return list(dict.fromkeys(value)) if isinstance(value, list) and all(isinstance(each, str) for each in value) else value
+    return (
+        list(dict.fromkeys(value)) if isinstance(value, list) and all(isinstance(member, str) for member in value) else value
+    )
 
 
 def endpoints(value: object) -> object:
     """What Prometheus asks slurmctld's pod for. The stack's own paths are there in any case."""
-    if not isinstance(value, list) or not all(isinstance(each, Mapping) and each.get("path") for each in value):
+    if not isinstance(value, list) or not all(isinstance(endpoint, Mapping) and endpoint.get("path") for endpoint in value):
         return value
-    own = {each["path"]: each for each in value if each["path"] in METRICS_PATHS}
-    others = [each for each in value if each["path"] not in METRICS_PATHS]
-    left = [(f" ({path})", _ASKED) for path, each in own.items() if each.keys() != {"path"}]
+    own = {endpoint["path"]: endpoint for endpoint in value if endpoint["path"] in METRICS_PATHS}
+    others = [endpoint for endpoint in value if endpoint["path"] not in METRICS_PATHS]
+    left = [(f" ({path})", _ASKED) for path, endpoint in own.items() if endpoint.keys() != {"path"}]
     more = [path for path in METRICS_PATHS if path not in own]
     notes = [f"the stack's ServiceMonitor has {', '.join(more)} too, which these values leave out"] if more else []
     return Several({SAME: others} if others else {}, left, notes)
@@ -263,8 +265,8 @@ def key_ref(name: str) -> Take:
         if not isinstance(value, Mapping) or not value.get("name"):
             raise Left("name the Secret in the section `keys`, with `source: existing`")
         # The Secrets are in the namespace already, so it isn't this stack's to make.
-        found = reference({key: each for key, each in value.items() if key in ("name", "key")})
-        settings = {"keys.source": "existing", f"keys.{name}KeyFrom": found, "cluster.createNamespace": False}
+        secret = reference({key: part for key, part in value.items() if key in ("name", "key")})
+        settings = {"keys.source": "existing", f"keys.{name}KeyFrom": secret, "cluster.createNamespace": False}
         return Several(settings, _others(value, "name", "key"))
 
     return take
@@ -274,7 +276,7 @@ def outside(value: Any) -> object:  # noqa: ANN401
     """An outside daemon's host and port."""
     if not isinstance(value, Mapping):
         return value
-    return {key: number(each) for key, each in value.items() if each is not None}
+    return {key: number(part) for key, part in value.items() if part is not None}
 
 
 def priority_class(value: Any) -> object:  # noqa: ANN401
@@ -331,9 +333,9 @@ def padding(value: object) -> object:
 
 def named(value: object) -> object:
     """A mapping by name, also where it is a list of mappings with a name each."""
-    if not isinstance(value, list) or not all(isinstance(each, Mapping) and "name" in each for each in value):
+    if not isinstance(value, list) or not all(isinstance(part, Mapping) and "name" in part for part in value):
         raise Left("it is a mapping of names to settings")
-    return {str(each["name"]): {key: inner for key, inner in each.items() if key != "name"} for each in value}
+    return {str(part["name"]): {key: inner for key, inner in part.items() if key != "name"} for part in value}
 
 
 def _plain(value: object) -> str:

@@ -10,14 +10,14 @@ _MOUNT: Final = ("subPath", "mountPropagation")
 
 
 def volumes(
-    at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]], *, misspelt: bool
+    at: str, pod_set: dict[str, Any], container: str, left: list[tuple[str, str]], *, misspelt: bool
 ) -> dict[str, Any]:
     """Volumes of the pod and mounts of the container as entries of ``volumes``; a mount of none is added to ``left``.
 
     ``misspelt``: the container is there under another word.
     """
-    pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
-    sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
+    pod, inner = dict(pod_set.get("podSpec") or {}), dict(pod_set.get(container) or {})
+    sources = {str(volume.get("name")): volume for volume in _listed(pod.pop("volumes", None))}
     mounts = _listed(inner.pop("volumeMounts", None))
     made: list[dict[str, Any]] = []
     raw: list[dict[str, Any]] = []
@@ -29,22 +29,22 @@ def volumes(
         elif mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT}:  # subPathExpr, recursiveReadOnly
             raw.append(dict(mount))
         else:
-            known = sum(each["source"] == source for each in made)
+            known = sum(volume["source"] == source for volume in made)
             entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
             entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
     mounted = {str(mount.get("name")) for mount in mounts}
-    others = [each for kind in ("initContainers", "containers") for each in _listed(pod.get(kind))]
-    others = [mount for each in others for word in ("volumeMounts", "volumeDevices") for mount in _listed(each.get(word))]
-    beside = {str(mount.get("name")) for mount in (*others, *raw)} - {each["name"] for each in made}
+    others = [other for kind in ("initContainers", "containers") for other in _listed(pod.get(kind))]
+    others = [mount for other in others for word in ("volumeMounts", "volumeDevices") for mount in _listed(other.get(word))]
+    beside = {str(mount.get("name")) for mount in (*others, *raw)} - {volume["name"] for volume in made}
     why = "its mount is below the misspelt key" if misspelt else "no container mounts it"
     left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted | beside)
-    if kept := [dict(each) for name, each in sources.items() if name in beside]:
+    if kept := [dict(volume) for name, volume in sources.items() if name in beside]:
         pod["volumes"] = kept
     if raw:
         inner["volumeMounts"] = raw
-    return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
+    return {**pod_set, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
 
 
 def _listed(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []

@@ -35,8 +35,8 @@ def resources(value: Piece) -> Faults:
 def _claims(value: Piece) -> Faults:
     """``validateResourceClaimNames``: a claim as a whole once, or requests of it, each once."""
     seen = dict[str, set[str]]()
-    for number, each in enumerate(listed(value, "claims")):
-        name, request = str(each.get("name") or ""), str(each.get("request") or "")
+    for number, claim in enumerate(listed(value, "claims")):
+        name, request = str(claim.get("name") or ""), str(claim.get("request") or "")
         before = seen.setdefault(name, set())
         if request in before:
             yield f".claims[{number}]", "is a second time what is claimed already; Kubernetes takes it once"
@@ -95,5 +95,5 @@ def of_container(value: Piece) -> Faults:
         return
     taken = ("1m", "1") if name == "cpu" else _UNITS
     divisor = amount(value.get("divisor"))
-    if divisor and divisor not in {amount(each) for each in taken}:
+    if divisor and divisor not in {amount(unit) for unit in taken}:
         yield ".divisor", f"must be one of {', '.join(taken)} for {name_of(name)}"

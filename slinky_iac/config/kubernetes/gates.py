@@ -22,10 +22,10 @@ GATES: Final[Mapping[tuple[str, str], str]] = {
 def dropped(kind: str, value: object) -> Iterator[tuple[str, str]]:
     """Fields of a piece that are dropped, each with its path below the piece and the gate."""
     if kind.startswith("["):
-        for each in value if isinstance(value, list | tuple) else ():
-            yield from dropped(kind[1:-1], each)
+        for child in value if isinstance(value, list | tuple) else ():
+            yield from dropped(kind[1:-1], child)
     elif isinstance(value, Mapping) and (types := kubernetes_types.fields_of(kind)):
-        for name, each in value.items():
-            if (gate := GATES.get((kind, str(name)))) and each:
+        for name, child in value.items():
+            if (gate := GATES.get((kind, str(name)))) and child:
                 yield f".{name}", gate
-            yield from ((f".{name}{path}", found) for path, found in dropped(types.get(str(name), ""), each))
+            yield from ((f".{name}{path}", feature_gate) for path, feature_gate in dropped(types.get(str(name), ""), child))

@@ -13,22 +13,22 @@ Piece = Mapping[str, Any]
 
 def listed(value: Piece, field: str) -> list[Piece]:
     """The mappings of a list; of what isn't a list, none."""
-    found = value.get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
+    members = value.get(field)
+    return [member for member in members if isinstance(member, Mapping)] if isinstance(members, list | tuple) else []
 
 
 def mapped(value: Piece, *path: str) -> Piece:
     """The mapping at a path; empty where there is none."""
     for name in path:
-        found = value.get(name)
-        value = found if isinstance(found, Mapping) else {}
+        child = value.get(name)
+        value = child if isinstance(child, Mapping) else {}
     return value
 
 
 def texts(value: Piece, field: str) -> list[str]:
     """The texts of a list."""
-    found = value.get(field)
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+    members = value.get(field)
+    return [text for text in members if isinstance(text, str)] if isinstance(members, list | tuple) else []
 
 
 def missing(value: Piece, fields: tuple[str, ...]) -> Faults:

@@ -198,5 +198,5 @@ OWN: Final = frozenset({*_TEXTS, *_NUMBERS, *WORDS, *_NEEDED, *_RULES})
 
 
 def _both(value: Piece, *rules: Callable[[Piece], Faults]) -> Faults:
-    for each in rules:
-        yield from each(value)
+    for rule in rules:
+        yield from rule(value)

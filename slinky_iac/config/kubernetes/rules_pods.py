@@ -43,7 +43,7 @@ def object_meta(value: Piece) -> Faults:
 
 def app_armor(spec: Piece, metadata: Piece) -> Faults:
     """``ValidateAppArmorPodAnnotations``, ``validatePodAppArmorProfile…``, each below the metadata."""
-    every = {str(each.get("name")): each for _, each in containers(spec)}
+    every = {str(member.get("name")): member for _, member in containers(spec)}
     for key, text in mapped(metadata, "annotations").items():
         name = str(key).removeprefix(_APPARMOR)
         path = f".annotations.{name_of(str(key))}"
@@ -60,7 +60,7 @@ def app_armor(spec: Piece, metadata: Piece) -> Faults:
 def containers(pod: Piece) -> Iterator[tuple[str, Piece]]:
     """All containers of a pod, each with its path."""
     for field in ("initContainers", "containers"):
-        yield from ((f".{field}[{number}]", each) for number, each in enumerate(listed(pod, field)))
+        yield from ((f".{field}[{number}]", member) for number, member in enumerate(listed(pod, field)))
 
 
 def pod(value: Piece) -> Faults:
@@ -77,18 +77,18 @@ def pod(value: Piece) -> Faults:
         )
     if value.get("overhead"):
         yield ".overhead", "is the RuntimeClass's, and the API server refuses a pod with another; use runtimeClassName"
-    for number, each in enumerate(listed(value, "initContainers")):
-        if each.get("restartPolicy") != "Always":
+    for number, member in enumerate(listed(value, "initContainers")):
+        if member.get("restartPolicy") != "Always":
             for field in ("lifecycle", *_PROBES):
-                if each.get(field) is not None:
+                if member.get(field) is not None:
                     yield f".initContainers[{number}].{field}", "is taken with restartPolicy: Always only"
     if mapped(value, "resources").get("claims"):
         yield ".resources.claims", "is taken of a container only, not of the pod as a whole"
     claims = enumerate(listed(value, "resourceClaims"))
-    yield from again((f".resourceClaims[{number}].name", str(each.get("name") or "")) for number, each in claims)
+    yield from again((f".resourceClaims[{number}].name", str(pod_claim.get("name") or "")) for number, pod_claim in claims)
     spread = Counter(
-        (str(each.get("topologyKey")), str(each.get("whenUnsatisfiable")))
-        for each in listed(value, "topologySpreadConstraints")
+        (str(constraint.get("topologyKey")), str(constraint.get("whenUnsatisfiable")))
+        for constraint in listed(value, "topologySpreadConstraints")
     )
     for (key, answer), times in spread.items():
         if times > 1:
@@ -107,9 +107,9 @@ def aliases(value: Piece) -> Faults:
     ip = value.get("ip")
     if isinstance(ip, str) and ip and not names.is_address(ip):
         yield ".ip", "isn't an address, as 192.0.2.1"
-    for number, each in enumerate(texts(value, "hostnames")):
-        if not names.is_subdomain(each):
-            yield f".hostnames[{number}]", f"is {name_of(each)}, and Kubernetes takes {names.NAME.form}"
+    for number, hostname in enumerate(texts(value, "hostnames")):
+        if not names.is_subdomain(hostname):
+            yield f".hostnames[{number}]", f"is {name_of(hostname)}, and Kubernetes takes {names.NAME.form}"
 
 
 def whole_pod(value: Piece) -> Faults:
@@ -123,9 +123,9 @@ def _hooks(value: Piece) -> Faults:
     """``validateSleepAction``."""
     given = value.get("terminationGracePeriodSeconds")
     grace = given if isinstance(given, int) else _GRACE
-    for path, each in containers(value):
+    for path, member in containers(value):
         for hook in ("postStart", "preStop"):
-            seconds = mapped(each, "lifecycle", hook, "sleep").get("seconds")
+            seconds = mapped(member, "lifecycle", hook, "sleep").get("seconds")
             if isinstance(seconds, int) and not 0 <= seconds <= grace:
                 yield (
                     f"{path}.lifecycle.{hook}.sleep",
@@ -136,8 +136,8 @@ def _hooks(value: Piece) -> Faults:
 def _host_ports(value: Piece) -> Faults:
     """``checkHostPortConflicts``, ``validateHostNetwork``."""
     seen = set[str]()
-    for path, each in containers(value):
-        for number, port in enumerate(listed(each, "ports")):
+    for path, member in containers(value):
+        for number, port in enumerate(listed(member, "ports")):
             own, other = port.get("hostPort"), port.get("containerPort")
             if not own:
                 continue
@@ -153,7 +153,7 @@ def _rights(value: Piece) -> Faults:
     """``ValidatePodSecurityContext``, ``validateWindows``, ``validateProcMount``, ``validateSysctls``."""
     own = mapped(value, "securityContext")
     linux = mapped(value, "os").get("name") == "linux"
-    of_all = [("", own), *((path, mapped(each, "securityContext")) for path, each in containers(value))]
+    of_all = [("", own), *((path, mapped(member, "securityContext")) for path, member in containers(value))]
     for path, context in of_all:
         windows = mapped(context, "windowsOptions")
         if windows and (linux or windows.get("hostProcess")):
@@ -164,7 +164,9 @@ def _rights(value: Piece) -> Faults:
 
 
 def _sysctls(value: Piece, given: list[Piece]) -> Faults:
-    every = [(f".securityContext.sysctls[{number}].name", str(each.get("name") or "")) for number, each in enumerate(given)]
+    every = [
+        (f".securityContext.sysctls[{number}].name", str(sysctl.get("name") or "")) for number, sysctl in enumerate(given)
+    ]
     yield from again(every)
     for path, name in every:
         own = sysctls.namespace(name)
@@ -186,7 +188,7 @@ def container(value: Piece) -> Faults:
         ("resizePolicy", "resourceName"),
     ):
         every = enumerate(listed(value, field))
-        yield from again((f".{field}[{number}].{key}", str(each.get(key) or "")) for number, each in every)
+        yield from again((f".{field}[{number}].{key}", str(part.get(key) or "")) for number, part in every)
     for field in _PROBES:
         probe = mapped(value, field)
         ready = field == "readinessProbe"
@@ -238,13 +240,13 @@ def node_selector(value: Piece) -> Faults:
 
 def node_term(value: Piece) -> Faults:
     """``ValidateNodeFieldSelectorRequirement``."""
-    for number, each in enumerate(listed(value, "matchFields")):
+    for number, selector in enumerate(listed(value, "matchFields")):
         path = f".matchFields[{number}]"
-        if each.get("key") != "metadata.name":
+        if selector.get("key") != "metadata.name":
             yield f"{path}.key", "isn't a field of a node that Kubernetes selects by; it takes metadata.name"
-        if each.get("operator") not in {"In", "NotIn"}:
+        if selector.get("operator") not in {"In", "NotIn"}:
             yield f"{path}.operator", "must be In or NotIn for a field"
-        elif len(each.get("values") or ()) != 1:
+        elif len(selector.get("values") or ()) != 1:
             yield f"{path}.values", "must have one for a field"
 
 
@@ -253,9 +255,9 @@ def affinity_term(value: Piece) -> Faults:
     yield from _keys_of_labels(value, "matchLabelKeys", "mismatchLabelKeys")
     if both := sorted({*texts(value, "matchLabelKeys")} & {*texts(value, "mismatchLabelKeys")}):
         yield ".mismatchLabelKeys", f"has {name_of(both[0])}, which matchLabelKeys has, too"
-    for number, each in enumerate(texts(value, "namespaces")):
-        if not our_names.is_dns_label(each):
-            yield f".namespaces[{number}]", f"is {name_of(each)}, and Kubernetes takes {names.LABEL.form}"
+    for number, namespace in enumerate(texts(value, "namespaces")):
+        if not our_names.is_dns_label(namespace):
+            yield f".namespaces[{number}]", f"is {name_of(namespace)}, and Kubernetes takes {names.LABEL.form}"
 
 
 def spread(value: Piece) -> Faults:
@@ -283,16 +285,16 @@ def security(value: Piece) -> Faults:
     if value.get("allowPrivilegeEscalation") is False and (value.get("privileged") or "CAP_SYS_ADMIN" in added):
         yield ".allowPrivilegeEscalation", "can't be false where privileged is true or CAP_SYS_ADMIN is added"
     for field in ("add", "drop"):
-        for each in texts(mapped(value, "capabilities"), field):
-            if name_of(each) == each and each.upper().startswith("CAP_"):
-                said = f"has {each}, which runtimes read as CAP_{each} and pass over; Kubernetes' name is {each[4:]}"
-                yield f".capabilities.{field}", said
+        for capability in texts(mapped(value, "capabilities"), field):
+            if name_of(capability) == capability and capability.upper().startswith("CAP_"):
+                read_as = f"which runtimes read as CAP_{capability} and pass over"
+                yield f".capabilities.{field}", f"has {capability}, {read_as}; Kubernetes' name is {capability[4:]}"
 
 
 def probed(value: Piece) -> Faults:
     """Ports by name are those of the container itself (``FindPort`` of kubelet's prober): where it has none of the name, no
     probe succeeds, and kubelet restarts it for ever."""
-    own = {str(each.get("name")) for each in listed(value, "ports")}
+    own = {str(own_port.get("name")) for own_port in listed(value, "ports")}
     for field in _PROBES:
         for how in ("httpGet", "tcpSocket"):
             name = mapped(value, field, how).get("port")
@@ -302,9 +304,9 @@ def probed(value: Piece) -> Faults:
 
 def groups(value: Piece) -> Faults:
     """``ValidatePodSecurityContext``."""
-    for number, each in enumerate(value.get("supplementalGroups") or ()):
-        if isinstance(each, int) and not 0 <= each < 2**31:
-            yield f".supplementalGroups[{number}]", f"is {each}, and Kubernetes takes 0 to {2**31 - 1}"
+    for number, group in enumerate(value.get("supplementalGroups") or ()):
+        if isinstance(group, int) and not 0 <= group < 2**31:
+            yield f".supplementalGroups[{number}]", f"is {group}, and Kubernetes takes 0 to {2**31 - 1}"
 
 
 def profile(value: Piece) -> Faults:

@@ -28,8 +28,8 @@ def service(value: Piece) -> Faults:
         yield ".clusterIP", f"is None, and a Service of type {name_of(str(value['type']))} needs an address"
     if (kind := value.get("loadBalancerClass")) and not names.is_key(str(kind)):
         yield ".loadBalancerClass", f"is {name_of(str(kind))}, and Kubernetes takes {names.KEY.form}"
-    for number, each in enumerate(value.get("loadBalancerSourceRanges") or []):
-        if not _is_range(str(each).strip()):
+    for number, source in enumerate(value.get("loadBalancerSourceRanges") or []):
+        if not _is_range(str(source).strip()):
             yield f".loadBalancerSourceRanges[{number}]", "isn't a range of addresses, as 192.0.2.0/24"
     yield from _addresses(value)
 
@@ -45,11 +45,11 @@ def _is_range(text: str) -> bool:
 def _addresses(value: Piece) -> Faults:
     families, several = texts(value, "ipFamilies"), texts(value, "clusterIPs")
     first = value.get("clusterIP") or ""
-    yield from again((f".ipFamilies[{number}]", each) for number, each in enumerate(families))
+    yield from again((f".ipFamilies[{number}]", family) for number, family in enumerate(families))
     if value.get("ipFamilyPolicy") == "SingleStack" and max(len(families), len(several)) > 1:
         yield ".ipFamilyPolicy", "must be PreferDualStack or RequireDualStack for two families"
-    for field, each in ((".clusterIP", first), *((".clusterIPs", each) for each in several)):
-        if each and each != "None" and not names.is_address(str(each)):
+    for field, address in ((".clusterIP", first), *((".clusterIPs", other) for other in several)):
+        if address and address != "None" and not names.is_address(str(address)):
             yield field, "isn't an address, as 10.96.0.50"
     if several and first != several[0]:
         yield ".clusterIPs", "must begin with the address of clusterIP"
@@ -63,13 +63,13 @@ def strategy(value: Piece) -> Faults:
     given = mapped(value, "rollingUpdate")
     numbers = {}
     for field in ("maxSurge", "maxUnavailable"):
-        each = given.get(field, "25%")
-        if isinstance(each, str) and _PER_CENT.fullmatch(each) is None:
+        amount = given.get(field, "25%")
+        if isinstance(amount, str) and _PER_CENT.fullmatch(amount) is None:
             yield f".rollingUpdate.{field}", "is a text without %; write a whole number without quotes, or a share as 25%"
-        elif isinstance(each, int) and each < 0:
+        elif isinstance(amount, int) and amount < 0:
             yield f".rollingUpdate.{field}", "is below 0"
-        elif isinstance(each, int | str):
-            numbers[field] = int(str(each).rstrip("%"))
+        elif isinstance(amount, int | str):
+            numbers[field] = int(str(amount).rstrip("%"))
     if str(given.get("maxUnavailable", "")).endswith("%") and numbers.get("maxUnavailable", 0) > 100:
         yield ".rollingUpdate.maxUnavailable", "is above 100%"
     if list(numbers.values()) == [0, 0]:

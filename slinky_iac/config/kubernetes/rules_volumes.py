@@ -25,7 +25,7 @@ def mount(value: Piece) -> Faults:
 
 def volume(value: Piece) -> Faults:
     """``validateVolumeSource``. One without a source becomes an emptyDir (``SetDefaults_Volume``)."""
-    sources = sorted(str(field) for field, each in value.items() if field != "name" and each is not None)
+    sources = sorted(str(field) for field, source in value.items() if field != "name" and source is not None)
     if len(sources) > 1:
         yield "", f"has {', '.join(map(name_of, sources))}; Kubernetes takes one source of a volume"
 

@@ -53,14 +53,14 @@ def _read(file: str) -> Any:  # noqa: ANN401 - what JSON holds
 
 @cache
 def _types(line: str = "") -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = _read("types.json")["types"]
-    return {**found, **of_operator(line)} if line else found
+    types: dict[str, dict[str, str]] = _read("types.json")["types"]
+    return {**types, **of_operator(line)} if line else types
 
 
 def of_operator(line: str) -> dict[str, dict[str, str]]:
     """Types of the custom resources of one line of releases, as ``1.2``."""
-    found: dict[str, dict[str, str]] = _read("crd_types.json")[line]
-    return found
+    types: dict[str, dict[str, str]] = _read("crd_types.json")[line]
+    return types
 
 
 def fields_of(kind: str) -> Mapping[str, str]:
@@ -88,16 +88,16 @@ def faults(kind: str, value: object, depth: int = 0, line: str = "", *, whole: b
         if not isinstance(value, list | tuple):
             yield "", f"is {_shape(value)}, and Kubernetes takes a list here"
             return
-        for number, each in enumerate(value):
-            found = faults(kind[1:-1], each, depth + 1, line, whole=True)  # nothing is laid into an entry
-            yield from ((f"[{number}]{path}", why) for path, why in found)
+        for number, child in enumerate(value):
+            problems = faults(kind[1:-1], child, depth + 1, line, whole=True)  # nothing is laid into an entry
+            yield from ((f"[{number}]{path}", why) for path, why in problems)
     elif kind.startswith("{"):
         if not isinstance(value, Mapping):
             yield "", f"is {_shape(value)}, and Kubernetes takes a mapping here"
             return
-        for key, each in value.items():
-            found = faults(kind[1:-1], each, depth + 1, line, whole=whole)
-            yield from ((f".{name_of(str(key))}{path}", why) for path, why in found)
+        for key, child in value.items():
+            problems = faults(kind[1:-1], child, depth + 1, line, whole=whole)
+            yield from ((f".{name_of(str(key))}{path}", why) for path, why in problems)
     elif kind in _SCALARS:
         yield from _of_scalar(kind, value)
     elif not isinstance(value, Mapping):
@@ -120,17 +120,17 @@ def _of_fields(
     kubernetes = kind in _types()
     owner = "Kubernetes'" if kubernetes else f"slurm-operator {line}'s"
     sound: dict[str, object] = {}
-    for key, each in value.items():
+    for key, child in value.items():
         name = str(key)
         if name not in known:
             near = closest(name, known)
             hint = f"it has {near}" if near else f"it has {', '.join(sorted(known))}"
             yield f".{word_of(name, known)}", f"is not a field of {owner} {kind}; {hint}"
             continue
-        found = [*faults(known[name], each, depth + 1, line, whole=kubernetes)]
-        yield from ((f".{name}{path}", why) for path, why in found)
-        if _has_shape(known[name], each):
-            sound[name] = each
+        problems = [*faults(known[name], child, depth + 1, line, whole=kubernetes)]
+        yield from ((f".{name}{path}", why) for path, why in problems)
+        if _has_shape(known[name], child):
+            sound[name] = child
     if kubernetes or kind in kubernetes_rules.OWN:
         yield from _of_values(kind, sound, frozenset(map(str, value)), whole=whole)
 
@@ -152,9 +152,9 @@ def _of_values(kind: str, value: Mapping[str, object], given: frozenset[str], *,
     enums = table["enums"].get(kind, {}) | kubernetes_rules.WORDS.get(kind, {})
     for name, words in enums.items():
         several = value.get(name)
-        for each in several if isinstance(several, list | tuple) else [several]:
-            if each not in (None, "", *words):
-                yield f".{name}", one_of_these(each, words)
+        for word in several if isinstance(several, list | tuple) else [several]:
+            if word not in (None, "", *words):
+                yield f".{name}", one_of_these(word, words)
     yield from kubernetes_rules.faults(kind, value, whole=whole)
 
 

@@ -53,16 +53,16 @@ def read_by(
 ) -> dict[str, Any]:
     """Values without those that the chart of a release doesn't read; these are added to ``left``, each with why."""
     kept: dict[str, Any] = {}
-    for key, each in values.items():
+    for key, value in values.items():
         path = (*above, str(key))
         below = [known for known in KEYS if known[: len(path)] == path]
         if path not in KEYS and below:
-            kept[key] = read_by(each, version, left, path) if isinstance(each, Mapping) else each
+            kept[key] = read_by(value, version, left, path) if isinstance(value, Mapping) else value
         elif why := _unread(path, version):
             left.append((".".join(path), why))
         else:
-            kept[key] = each
-    return {key: each for key, each in kept.items() if each != {} or values[key] == {}}
+            kept[key] = value
+    return {key: value for key, value in kept.items() if value != {} or values[key] == {}}
 
 
 def _unread(path: Path, version: OperatorVersion) -> str:
@@ -82,7 +82,7 @@ def _near(path: Path) -> str:
     """The key that a word is very like: of its level, else of the levels below; empty where that would be a guess."""
     depth = len(path) - 1
     for names in (_level(path[:-1]), _below(path[:-1])):
-        low = {each[-1 if len(each) > len(path) else depth]: each for each in names}
+        low = {place[-1 if len(place) > len(path) else depth]: place for place in names}
         if close := closest(path[-1], low):
             return ".".join(low[close])
     return ""

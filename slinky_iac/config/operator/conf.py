@@ -30,7 +30,7 @@ AUTH: Final[dict[str, str]] = {
 def written(config: StackConfig) -> dict[str, str]:
     """Parameters of slurm.conf that stand before ``extraConf``, whose value counts where it has one too; from 1.2 on the
     items of SlurmctldParameters are merged (:func:`merged`)."""
-    found = {
+    parameters = {
         **AUTH,
         "ClusterName": config.cluster.name,
         "SlurmdUser": "root",
@@ -40,9 +40,9 @@ def written(config: StackConfig) -> dict[str, str]:
         "AccountingStorageType": f"accounting_storage/{'slurmdbd' if config.accounting.enabled else 'none'}",
     }
     if config.operator_version.prunes_slurm_conf:
-        return {**found, "SlurmctldParameters": "enable_configless,reconfig_on_restart"}
+        return {**parameters, "SlurmctldParameters": "enable_configless,reconfig_on_restart"}
     has_cgroups = _DISABLED.search(config.slurmctld.config_files.get(CGROUP_CONF, "")) is None
-    found |= {
+    parameters |= {
         "ReturnToService": "2",
         "GresTypes": "gpu",
         "LogTimeFormat": LOG_TIME_FORMAT,
@@ -54,23 +54,23 @@ def written(config: StackConfig) -> dict[str, str]:
         **({"PrologFlags": "Contain"} if has_cgroups else {}),
     }
     if not config.accounting.enabled:
-        return {**found, "JobAcctGatherType": "jobacct_gather/none"}
+        return {**parameters, "JobAcctGatherType": "jobacct_gather/none"}
     gathered = "jobacct_gather/cgroup" if has_cgroups else "jobacct_gather/linux"
-    return {**found, "AccountingStorageTRES": "gres/gpu", "JobAcctGatherType": gathered}
+    return {**parameters, "AccountingStorageTRES": "gres/gpu", "JobAcctGatherType": gathered}
 
 
 def merged(written: str, given: str) -> str:
     """Items of a parameter as operators from 1.2 on merge them: theirs, and those of ``extraConf`` in lower case that have
     another name (``BuildMergedConfig`` of ``common.go``)."""
-    found = {item.partition("=")[0].lower(): item for item in written.split(",")}
+    parameters = {item.partition("=")[0].lower(): item for item in written.split(",")}
     for item in filter(None, given.split(",")):
-        found.setdefault(item.partition("=")[0].lower(), item.lower())
-    return ",".join(sorted(found.values()))
+        parameters.setdefault(item.partition("=")[0].lower(), item.lower())
+    return ",".join(sorted(parameters.values()))
 
 
 def files(config: StackConfig) -> dict[str, str]:
     """Files beside slurm.conf that the operator writes where the stack has none of that name."""
-    found = {CGROUP_CONF: "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"}
+    texts = {CGROUP_CONF: "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"}
     if config.operator_version.writes_gres_conf:
-        found[GRES_CONF] = "AutoDetect=nvidia\n"
-    return found
+        texts[GRES_CONF] = "AutoDetect=nvidia\n"
+    return texts

@@ -57,12 +57,12 @@ class OwnPieces:
     @property
     def volumes(self) -> frozenset[str]:
         """Names of all volumes: each is mounted somewhere."""
-        return frozenset(each.volume for every in (self.mounts, *self.before.values()) for each in every)
+        return frozenset(mount.volume for every in (self.mounts, *self.before.values()) for mount in every)
 
     @property
     def places(self) -> frozenset[str]:
         """Where the daemon's container has them."""
-        return frozenset(each.path for each in self.mounts)
+        return frozenset(mount.path for mount in self.mounts)
 
 
 _CONF: Final = Mount(ETC, "/etc/slurm")

@@ -51,7 +51,7 @@ OURS: Final = re.compile(rf"slinky-.*|slurm-users(?:-given)?|sssd-(?:given|own|s
 def covers(path: str) -> bool:
     """Whether a mount at this place hides what a daemon runs, loads or reads as its own; ``..`` is followed first."""
     place = normpath("/" + path.strip().lstrip("/"))
-    return place in _WHOLE or any(place == each or place.startswith(f"{each}/") for each in _INSIDE)
+    return place in _WHOLE or any(place == folder or place.startswith(f"{folder}/") for folder in _INSIDE)
 
 
 def is_ours(volume: str) -> bool:

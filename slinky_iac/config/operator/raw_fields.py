@@ -79,19 +79,19 @@ def _daemon(container: str, image: str) -> dict[str, tuple[Way, str]]:
 
 
 def _sidecar(*names: str) -> dict[str, tuple[Way, str]]:
-    found: dict[str, tuple[Way, str]] = {}
+    ways: dict[str, tuple[Way, str]] = {}
     for name in names:
-        found[name] = (_SET, f"cluster.images, cluster.sidecarResources, raw.spec.{name}.securityContext")
-        found[f"{name}.image"] = (_SET, "cluster.images")
-        found[f"{name}.imagePullPolicy"] = (_SET, "cluster.images.pullPolicy")
-        found[f"{name}.resources"] = (_SET, "cluster.sidecarResources")
-        found[f"{name}.securityContext"] = (_RAW, f"raw.spec.{name}.securityContext")
-        found[f"{name}.securityContext.privileged"] = (
+        ways[name] = (_SET, f"cluster.images, cluster.sidecarResources, raw.spec.{name}.securityContext")
+        ways[f"{name}.image"] = (_SET, "cluster.images")
+        ways[f"{name}.imagePullPolicy"] = (_SET, "cluster.images.pullPolicy")
+        ways[f"{name}.resources"] = (_SET, "cluster.sidecarResources")
+        ways[f"{name}.securityContext"] = (_RAW, f"raw.spec.{name}.securityContext")
+        ways[f"{name}.securityContext.privileged"] = (
             _NONE,
             "isn't allowed on a sidecar, which needs nothing of its node. Remove it",
         )
-        found[f"{name}.terminationMessagePolicy"] = (_RAW, f"raw.spec.{name}.terminationMessagePolicy")
-    return found
+        ways[f"{name}.terminationMessagePolicy"] = (_RAW, f"raw.spec.{name}.terminationMessagePolicy")
+    return ways
 
 
 def _raw(*fields: str) -> dict[str, tuple[Way, str]]:
@@ -212,7 +212,7 @@ def field(kind: str, path: str) -> Field | None:
 
 def is_above(kind: str, path: str) -> bool:
     """Whether fields below ``path`` have ways of their own."""
-    return any(each.startswith(f"{path}.") for each in (*_ROWS, *_OF[kind]))
+    return any(row.startswith(f"{path}.") for row in (*_ROWS, *_OF[kind]))
 
 
 def leaves(line: str, kind: str) -> Iterator[str]:
@@ -222,8 +222,8 @@ def leaves(line: str, kind: str) -> Iterator[str]:
 
 
 def _leaves(types: Mapping[str, Mapping[str, str]], kind: str, above: str) -> Iterator[str]:
-    for name, each in sorted(types[kind].items()):
-        inner = each.strip("[]{}")
+    for name, field_kind in sorted(types[kind].items()):
+        inner = field_kind.strip("[]{}")
         path = f"{above}{name}"
         if inner in types:
             yield from _leaves(types, inner, f"{path}.")
@@ -235,11 +235,11 @@ def given(piece: Mapping[str, Any], kind: str, above: str = "") -> Iterator[tupl
     """Fields of a raw spec, as deep as the table has rows, each with its way."""
     for name, value in piece.items():
         path = f"{above}{name}"
-        found = field(kind, path)
+        way = field(kind, path)
         if isinstance(value, Mapping) and is_above(kind, path):
             yield from given(value, kind, f"{path}.")
         else:
-            yield path, found
+            yield path, way
 
 
 def rows() -> Iterator[tuple[str, str]]:

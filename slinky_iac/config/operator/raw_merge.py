@@ -106,12 +106,12 @@ _WHOLE: Final[Mapping[str, tuple[Loss, ...]]] = {
 
 def losses(version: OperatorVersion, section: str) -> tuple[Loss, ...]:
     """What a release loses of the raw pieces of a section's parts."""
-    return tuple(each for each in (*_EVERY, *_WHOLE[section]) if version.line in each.lines)
+    return tuple(loss for loss in (*_EVERY, *_WHOLE[section]) if version.line in loss.lines)
 
 
 def own(section: str, piece: str) -> dict[str, Any]:
     """The operator's own mappings in ``pod`` or ``container`` of a section's parts, by field, in every release."""
-    return {each.name: dict(each.own) for each in _WHOLE[section] if each.piece == piece and each.own}
+    return {loss.name: dict(loss.own) for loss in _WHOLE[section] if loss.piece == piece and loss.own}
 
 
 def refused(version: OperatorVersion, section: str, given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -126,7 +126,7 @@ def refused(version: OperatorVersion, section: str, given: Mapping[str, Mapping[
 
 def read(version: OperatorVersion, section: str, piece: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """``given`` without what a release doesn't know."""
-    unread = {each.name for each in losses(version, section) if each.piece == piece and each.words == _UNREAD}
+    unread = {loss.name for loss in losses(version, section) if loss.piece == piece and loss.words == _UNREAD}
     return {name: value for name, value in given.items() if name not in unread}
 
 
@@ -135,21 +135,21 @@ def completed(
 ) -> dict[str, Any]:
     """``given`` with the operator's own part of each mapping that would take the place of its whole one. ``ours``: what this
     program renders of the same piece; a mapping in it has taken that place already."""
-    found = dict(given)
+    fields = dict(given)
     for loss in losses(version, section):
-        theirs = found.get(loss.name)
+        theirs = fields.get(loss.name)
         if loss.piece == piece and loss.own and loss.name not in ours and isinstance(theirs, Mapping):
-            found[loss.name] = beside(theirs, loss.own)
-    return found
+            fields[loss.name] = beside(theirs, loss.own)
+    return fields
 
 
 def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
     """Both: mappings field by field, lists one behind the other. Of two values ours stays."""
-    found = {**theirs, **ours}
+    both = {**theirs, **ours}
     for name in ours.keys() & theirs.keys():
         upper, lower = ours[name], theirs[name]
         if isinstance(upper, Mapping) and isinstance(lower, Mapping):
-            found[name] = beside(upper, lower)
+            both[name] = beside(upper, lower)
         elif isinstance(upper, list) and isinstance(lower, list):
-            found[name] = [*upper, *lower]
-    return found
+            both[name] = [*upper, *lower]
+    return both

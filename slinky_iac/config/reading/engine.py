@@ -132,24 +132,24 @@ def _values(raw: Mapping[str, str], given: Given, *, with_keys: bool = True) -> 
 def _settings(values: Values, own: dict[str, str], given: Given, call: str) -> StackSettings:
     own |= {name: text for name, text in given.items() if isinstance(text, str)}
     later: dict[str, pulumi.Output[str]] = {
-        name: pulumi.Output.secret(pulumi.Output.from_input(each))
-        for name, each in given.items()
-        if not isinstance(each, str)
+        name: pulumi.Output.secret(pulumi.Output.from_input(output))
+        for name, output in given.items()
+        if not isinstance(output, str)
     }
     material = values.keys
     pems = {name: key.pem for name, key in material.rsa.items()}
     keys = KeyOutputs(
-        values={name: _hidden(found) for name, found in (*material.raw.items(), *pems.items())},
+        values={name: _hidden(key) for name, key in (*material.raw.items(), *pems.items())},
         bundles={
             name: text if name in PUBLIC_FILES else pulumi.Output.secret(text) for name, text in _texts(material).items()
         },
     )
-    found = {name: pulumi.Output.secret(own[name]) for name in _NO_KEYS if name in own}
+    texts = {name: pulumi.Output.secret(own[name]) for name in _NO_KEYS if name in own}
     if later:
         judged = _Later(values.config, own, later, call)
-        keys, found = judged.keys(keys), {**found, **judged.texts}
+        keys, texts = judged.keys(keys), {**texts, **judged.texts}
     sections = {name: json.loads(text) for name, text in own.items() if name not in SECRET_KEYS}
-    return StackSettings(values.config, values.findings, found.get(_PASSWORD), keys, found.get(SSSD_CONF), sections)
+    return StackSettings(values.config, values.findings, texts.get(_PASSWORD), keys, texts.get(SSSD_CONF), sections)
 
 
 _PASSWORD: Final = "databasePassword"
@@ -179,14 +179,14 @@ class _Later:
         for name in mine:
             beside = [SLURM.config] if name == JWT.config and SLURM.config in mine else []
             values[name] = self._of(partial(self._of_key, name), name, *beside)
-        for key in (each for each in ROTATING if each.bundle and each.config in mine):
+        for key in (rotating_key for rotating_key in ROTATING if rotating_key.bundle and rotating_key.config in mine):
             made = self._of(lambda material, _, file=key.bundle: _texts(material).get(file, ""), key.config)  # type: ignore[misc]
             bundles[key.bundle] = pulumi.Output.unsecret(made) if key.bundle in PUBLIC_FILES else made
         return KeyOutputs(values, bundles)
 
     def _of(self, made: Callable[[KeyMaterial, str], str], name: str, *beside: str) -> pulumi.Output[str]:
         """What is made of the secret, once it and those ``beside`` it are known and judged."""
-        wanted = {each: self.given[each] for each in (name, *beside)}
+        wanted = {secret: self.given[secret] for secret in (name, *beside)}
 
         def of(known: Mapping[str, Any]) -> str:
             with of_call(self.call):
@@ -196,21 +196,21 @@ class _Later:
 
     def _judged(self, known: Mapping[str, object], name: str) -> KeyMaterial:
         """Raises RunError, which ends the program, and shows nothing of a secret."""
-        texts = {each: text for each, text in known.items() if isinstance(text, str)}
+        texts = {secret: text for secret, text in known.items() if isinstance(text, str)}
         try:
-            for each in known:
-                _require_one(each, self.own, texts.get(each))
+            for secret in known:
+                _require_one(secret, self.own, texts.get(secret))
             return material_of(self.config, {**self.own, **texts})
         except ConfigError as wrong:
-            bad = [ARGUMENTS[each] for each in known if any(fault.startswith(f"{each}:") for fault in wrong.faults)]
+            bad = [ARGUMENTS[secret] for secret in known if any(fault.startswith(f"{secret}:") for fault in wrong.faults)]
             by = f"It came by the argument {' and '.join(bad or [ARGUMENTS[name]])}. What is made of it was left as it is"
             raise pulumi.RunError(f"{'; '.join(wrong.faults)}. {by}") from None
 
     def _of_key(self, name: str, material: KeyMaterial, _: str) -> str:
         raw = material.raw.get(name)
-        for each in words_in(self.config, {} if raw is None else {name: raw}):
-            if not each.reason:
-                pulumi.log.warn(str(each))
+        for finding in words_in(self.config, {} if raw is None else {name: raw}):
+            if not finding.reason:
+                pulumi.log.warn(str(finding))
         return to_secret_data(material.secret(name) or b"")
 
 

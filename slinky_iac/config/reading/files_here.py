@@ -50,10 +50,10 @@ def _of_charts(place: Path) -> Iterator[str]:
 
 def _dependencies(chart: Path) -> bool:
     try:
-        found = safe_yaml.read((chart / "Chart.yaml").read_text(encoding="utf-8"))
+        content = safe_yaml.read((chart / "Chart.yaml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(found, Mapping) and bool(found.get("dependencies"))
+    return isinstance(content, Mapping) and bool(content.get("dependencies"))
 
 
 def _named(value: object, path: str) -> Iterator[tuple[str, str]]:
@@ -67,11 +67,11 @@ def _named(value: object, path: str) -> Iterator[tuple[str, str]]:
             else:
                 yield from _named(inner, here)
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _named(each, f"{path}.{key}")
+        for key, child in value.items():
+            yield from _named(child, f"{path}.{key}")
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        for number, each in enumerate(value):
-            yield from _named(each, f"{path}.{number}")
+        for number, child in enumerate(value):
+            yield from _named(child, f"{path}.{number}")
 
 
 def _elsewhere(section: BaseModel, field: str) -> bool:
@@ -81,13 +81,13 @@ def _elsewhere(section: BaseModel, field: str) -> bool:
 
 def is_path(field: FieldInfo) -> bool:
     """Whether a setting has the type of a path."""
-    own = {id(each) for each in get_args(FilePath)[1:]}
-    return bool(own & {id(each) for each in field.metadata}) or any(id(each) in own for each in _marks(field.annotation))
+    own = {id(mark) for mark in get_args(FilePath)[1:]}
+    return bool(own & {id(mark) for mark in field.metadata}) or any(id(mark) in own for mark in _marks(field.annotation))
 
 
 def _marks(annotation: Any) -> Iterator[object]:  # noqa: ANN401
     if get_origin(annotation) is Annotated:
         yield from get_args(annotation)[1:]
     elif get_origin(annotation) in (Union, types.UnionType):
-        for each in get_args(annotation):
-            yield from _marks(each)
+        for member in get_args(annotation):
+            yield from _marks(member)

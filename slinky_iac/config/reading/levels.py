@@ -28,7 +28,7 @@ def meant_by(location: tuple[int | str, ...]) -> str:
 
 def begun_by(word: str, settings: Iterable[str]) -> str:
     """The one setting whose name begins with a word; empty where several do, or the word is short."""
-    longer = [each for each in settings if len(word) >= _SHORTEST and each.lower().startswith(word.lower())]
+    longer = [setting for setting in settings if len(word) >= _SHORTEST and setting.lower().startswith(word.lower())]
     return longer[0] if len(longer) == 1 else ""
 
 
@@ -40,8 +40,8 @@ def elsewhere(location: tuple[int | str, ...], value: object) -> str:
         return ""
     fields = _model_around(location).model_fields.items()
     inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
-    found = [(field, field_of(model, name)) for field, model in inner.items() if model is not None]
-    below = [(field, alias) for field, (alias, kind) in found if kind is not None and _may_be(value, kind)]
+    candidates = [(field, field_of(model, name)) for field, model in inner.items() if model is not None]
+    below = [(field, alias) for field, (alias, kind) in candidates if kind is not None and _may_be(value, kind)]
     if len(below) == 1:
         return f"it is `{place('.'.join([*above, *below[0]]))}`"
     if name not in StackConfig.model_fields:
@@ -80,8 +80,8 @@ def _model_around(location: tuple[int | str, ...]) -> type[BaseModel]:
 def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annotations are any object
     """A field by its name in a file or in a program: its name in a file, and its type; ``name`` and None where none is."""
     fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
-    found = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
-    return found or (name, None)
+    field = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
+    return field or (name, None)
 
 
 def is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object
@@ -93,4 +93,4 @@ def model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annot
     """The section that a type holds, as one, or by name, or in a list; None where it holds none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in getattr(annotation, "__args__", ()) if (found := model_in(part)) is not None), None)
+    return next((model for part in getattr(annotation, "__args__", ()) if (model := model_in(part)) is not None), None)

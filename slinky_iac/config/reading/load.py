@@ -88,10 +88,10 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
         sizes = requested(rest)
-        errors = [each for each in every if not _of_defaults(each, every) and _above(each["loc"]) not in sizes]
-        found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
+        errors = [error for error in every if not _of_defaults(error, every) and _above(error["loc"]) not in sizes]
+        faults = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
         sized = tuple(_advised(path, of, "has requests and limits, as Kubernetes writes them") for path, of in sizes.items())
-        return None, misplaced + sized + found
+        return None, misplaced + sized + faults
     except RecursionError:
         return None, (
             *misplaced,
@@ -107,14 +107,14 @@ _DEFAULTS = {"nodesets": "nodesetDefaults", "logins": "loginDefaults"}
 
 def resolved(data: Mapping[str, object]) -> dict[str, object]:
     """The sections with defaults laid under each NodeSet and login set; what isn't a mapping is the schema's to refuse."""
-    found = dict(data)
+    sections = dict(data)
     for section, defaults in _DEFAULTS.items():
-        parts, under = found.get(section), found.get(defaults)
+        parts, under = sections.get(section), sections.get(defaults)
         if isinstance(parts, Mapping) and isinstance(under, Mapping):
-            found[section] = {
+            sections[section] = {
                 name: _laid(under, part) if isinstance(part, Mapping) else part for name, part in parts.items()
             }
-    return found
+    return sections
 
 
 def _laid(under: Mapping[str, object], over: Mapping[str, object], depth: int = 0) -> dict[str, object]:
@@ -138,7 +138,7 @@ def _of_defaults(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     """Whether an error of a NodeSet or login set is that of the defaults, which names the place where it stands."""
     section, *rest = invalid["loc"]
     defaults = _DEFAULTS.get(str(section))
-    return defaults is not None and any(each["loc"] == (defaults, *rest[1:]) for each in errors)
+    return defaults is not None and any(error["loc"] == (defaults, *rest[1:]) for error in errors)
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -151,14 +151,14 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     if invalid["type"] != "missing":
         return False
     *above, name = invalid["loc"]
-    beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
+    beside = (error for error in errors if error["type"] == "extra_forbidden" and list(error["loc"][:-1]) == above)
     bare = name == "source" and "volumes" in above  # of a volume: nfs: {…} in the place of source: {nfs: {…}}
-    return any(bare or meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
+    return any(bare or meant_by(error["loc"]) == name or _gives(error, invalid["loc"]) for error in beside)
 
 
-def _gives(each: ErrorDetails, location: tuple[int | str, ...]) -> bool:
+def _gives(error: ErrorDetails, location: tuple[int | str, ...]) -> bool:
     """Whether a word of the chart stands for what is missing."""
-    where, typed = tuple(part for part in each["loc"] if part not in MARKERS), each["input"]
+    where, typed = tuple(part for part in error["loc"] if part not in MARKERS), error["input"]
     known = unknown(where, typed) or advice(_path(where), typed)
     return value_at(known.settings if known else {}, location) is not None
 
@@ -318,7 +318,7 @@ def secret_of(where: str) -> str | None:
     name = name.lower().replace("_", "").replace("-", "")
     if section.startswith("accounting") and name in {"password", "passwd", "databasepassword", "storagepass"}:
         return "databasePassword"
-    return next((each for each in SECRET_KEYS if each.lower() == name), None)
+    return next((key for key in SECRET_KEYS if key.lower() == name), None)
 
 
 def in_plain_text(name: str) -> str:
@@ -368,7 +368,7 @@ def _release(value: float) -> str:
     """The release that a number is, to which 26.05 with a 0 left out is 26.5; empty where none is."""
     year, month = f"{value:05.2f}".split(".")
     meant = (month, f"0{month[0]}" if month[1] == "0" else month)
-    return next((f"{year}.{each}" for each in meant if each in _MONTHS), "")
+    return next((f"{year}.{spelling}" for spelling in meant if spelling in _MONTHS), "")
 
 
 _FILES = frozenset({"prolog", "epilog", "configFiles"})

@@ -161,14 +161,14 @@ def requested(data: Mapping[str, object]) -> dict[str, Advice]:
     """Sizes of NodeSets that are written as Kubernetes' requests and limits, by the path of each ``resources``."""
     nodesets = data.get("nodesets")
     named = nodesets.items() if isinstance(nodesets, Mapping) else ()
-    parts: dict[tuple[str, ...], object] = {("nodesets", str(name)): each for name, each in named}
+    parts: dict[tuple[str, ...], object] = {("nodesets", str(name)): nodeset for name, nodeset in named}
     parts[("nodesetDefaults",)] = data.get("nodesetDefaults")
-    found = {}
-    for path, each in parts.items():
-        own = each.get("resources") if isinstance(each, Mapping) else None
+    sizes = {}
+    for path, part in parts.items():
+        own = part.get("resources") if isinstance(part, Mapping) else None
         if isinstance(own, Mapping) and any(isinstance(own.get(key), Mapping) for key in ("limits", "requests")):
-            found[place(".".join((*path, "resources")))] = _one_size(path, own)
-    return found
+            sizes[place(".".join((*path, "resources")))] = _one_size(path, own)
+    return sizes
 
 
 def _one_size(path: tuple[str, ...], own: Mapping[Any, Any]) -> Advice:
@@ -183,7 +183,7 @@ def _one_size(path: tuple[str, ...], own: Mapping[Any, Any]) -> Advice:
         return Advice(said)
     notes = "; ".join(taken.notes) if isinstance(taken, Several) else ""
     more = {key: value for key, value in own.items() if key not in both}
-    if any(more.get(key, each) != each for key, each in size.items()):
+    if any(more.get(key, amount) != amount for key, amount in size.items()):
         return Advice(said)  # which of two numbers is meant only a person can say
     return Advice("; ".join(filter(None, (said, notes))), nested((*path, "resources"), {**size, **more}))
 
@@ -196,7 +196,7 @@ def wrong_value(location: Location, value: object) -> Advice | None:  # noqa: PL
     if name.lower().endswith("port") and isinstance(value, str) and _RANGE.fullmatch(value):
         return Advice(f"got {value}; give one port of the range")
     if name == "gres" and isinstance(value, str) and all(map(_GRES.fullmatch, items := value.split(","))):
-        shown = ", ".join(f'"{each}"' for each in items)
+        shown = ", ".join(f'"{gres_item}"' for gres_item in items)
         return Advice(f"must be a list: write gres: [{shown}]", nested(location, items))
     if above[-2:] == ["resources", "extended"] and name.startswith("hugepages-"):
         there = (*above[:-2], "raw", "container", "resources", "limits", name)

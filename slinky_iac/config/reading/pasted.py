@@ -63,10 +63,10 @@ def parameter(path: str, key: str) -> str | None:
 def _partition(parts: list[str], text: str) -> Advice | None:
     """A line PartitionName=, or the parameters of one."""
     try:
-        found = words(text)
+        line = words(text)
     except Left:
         return None
-    own = found.settings[SAME] if isinstance(found, Several) else None
+    own = line.settings[SAME] if isinstance(line, Several) else None
     if not isinstance(own, Mapping):
         return None
     left = {key: value for key, value in own.items() if key.lower() not in {"partitionname", "nodes"}}
@@ -95,7 +95,7 @@ def items_of(where: str, value: object) -> list[str]:
     if not isinstance(value, str) or hidden(where) or _of_mappings(where):
         return []
     items = value.split(",")
-    return items if all(each.replace("-", "").isalnum() and name_of(each) == each for each in items) else []
+    return items if all(word.replace("-", "").isalnum() and name_of(word) == word for word in items) else []
 
 
 def entries_of(where: str, value: object) -> list[Any]:

@@ -22,8 +22,8 @@ def _misread(node: yaml.Node, path: str, seen: set[int]) -> Iterator[tuple[int, 
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
-        for number, each in enumerate(node.value):
-            yield from _misread(each, f"{path}.{number}", seen)
+        for number, child in enumerate(node.value):
+            yield from _misread(child, f"{path}.{number}", seen)
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             name = pulumi_yaml.text_of_key(key)

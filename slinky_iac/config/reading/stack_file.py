@@ -30,10 +30,10 @@ from slinky_iac.text import closest, some
 
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
-SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
+SECTIONS: Final = frozenset((setting.alias or name) for name, setting in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
-_OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
+_OF_NODESET: Final = frozenset((setting.alias or name) for name, setting in NodeSet.model_fields.items())
 _READS_FILE: Final = re.compile(r"\bhybrid_cluster\(")
 _DESCRIBES: Final = re.compile(r"\b(HybridCluster|slinky_iac\.NodeSet)\(")
 """What a Python program calls that builds the cluster of the stack's file, and what one that describes it itself does."""
@@ -100,13 +100,13 @@ def _parsed(text: str, project: str) -> StackFile:  # noqa: PLR0911 - one a kind
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
         return _unconfigured(whole, root)
     if twice := tuple(_twice(body, "", set())):
-        inside = tuple(each for each in twice if f".{PROJECT}:" in each.finding.path)  # what is twice may follow from it
+        inside = tuple(fault for fault in twice if f".{PROJECT}:" in fault.finding.path)  # what is twice may follow from it
         return StackFile(faults=inside or twice)
     beside = tuple(
         Place(key.start_mark.line + 1, beside_config(str(key.value), whole.get(key.value))) for key in _strangers(root, body)
     )
-    found = _read(config, body, project)
-    return replace(found, faults=(*beside, *found.faults))
+    stack_file = _read(config, body, project)
+    return replace(stack_file, faults=(*beside, *stack_file.faults))
 
 
 def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
@@ -155,8 +155,8 @@ def _parts(node: yaml.Node, seen: set[int]) -> Iterator[int]:
         return
     seen.add(id(node))
     yield id(node)
-    for each in node.value if isinstance(node, yaml.CollectionNode) else ():
-        for inner in each if isinstance(each, tuple) else (each,):
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for inner in child if isinstance(child, tuple) else (child,):
             yield from _parts(inner, seen)
 
 
@@ -273,8 +273,8 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
-        for each in node.value:
-            yield from _twice(each, path, seen)
+        for child in node.value:
+            yield from _twice(child, path, seen)
     if not isinstance(node, yaml.MappingNode):
         return
     if path and (own := [key for key, _ in node.value if str(key.value).startswith(f"{PROJECT}:")]):
@@ -310,7 +310,7 @@ def section_inside(path: str, key: str) -> Finding:
 
 def _is_nodeset(key: yaml.Node, value: yaml.Node) -> bool:
     """Whether a mapping in a NodeSet looks like one itself: it was meant beside it."""
-    below = {str(each.value) for each, _ in safe_yaml.pairs(value)}
+    below = {str(inner_key.value) for inner_key, _ in safe_yaml.pairs(value)}
     return str(key.value).islower() and str(key.value) not in _OF_NODESET and bool(below & {"replicas", "gres"})
 
 
@@ -341,7 +341,7 @@ def text_of(file: Path) -> str:
 def _instead_of(file: Path) -> str:
     """Which file to name: of one that isn't there the one that is like it, else those that are in its folder."""
     files = [] if file.exists() else sorted(file.parent.glob("Pulumi.*.yaml"))
-    there = {pulumi_yaml.stack_of(each.name): each.name for each in files}
+    there = {pulumi_yaml.stack_of(sibling.name): sibling.name for sibling in files}
     if near := closest(pulumi_yaml.stack_of(file.name), there):
         return f"did you mean {there[near]}?"
     return "name a Pulumi.<stack>.yaml" + (f"; here are: {some(there.values())}" if there else "")

@@ -55,9 +55,9 @@ def examples() -> dict[str, str]:
     library = Path(__file__).parents[2]
     files = (library / "config" / "reference.yaml", *sorted(library.glob("parts/*/reference.yaml")))
     read = (cast("dict[str, str]", safe_yaml.read(file.read_text(encoding="utf-8"))) for file in files)
-    found = {path: text for each in read for path, text in each.items()}
+    pieces = {path: text for document in read for path, text in document.items()}
     order = {field.alias or name: at for at, (name, field) in enumerate(StackConfig.model_fields.items())}
-    return dict(sorted(found.items(), key=lambda each: order.get(each[0].partition(".")[0], len(order))))
+    return dict(sorted(pieces.items(), key=lambda piece: order.get(piece[0].partition(".")[0], len(order))))
 
 
 def such_as(location: Sequence[int | str]) -> str:
@@ -89,12 +89,12 @@ def _line(last: int | str, value: object) -> str:
 
 def _annotation(path: Sequence[str]) -> Any:  # noqa: ANN401 - annotations are any object
     """The type of a setting; ``*``: an entry of a list. None where there is none."""
-    found: Any = StackConfig
+    annotation: Any = StackConfig
     for part in path:
-        found = _below(found, part)
-        if found is None:
+        annotation = _below(annotation, part)
+        if annotation is None:
             return None
-    return found
+    return annotation
 
 
 def _whole(field: FieldInfo) -> Any:  # noqa: ANN401
@@ -113,23 +113,23 @@ def _below(annotation: Any, part: str) -> Any:  # noqa: ANN401
     if origin is Annotated:
         return _below(args[0], part)
     if origin in (Union, types.UnionType):
-        return next((found for each in args if (found := _below(each, part)) is not None), None)
+        return next((inner_type for member in args if (inner_type := _below(member, part)) is not None), None)
     return None
 
 
 @functools.cache
 def _examples() -> tuple[Mapping[str, Any], ...]:
     read = (mapping(safe_yaml.read(text)) for text in examples().values())
-    return tuple({name.removeprefix(f"{PROJECT}:"): each for name, each in one.items()} for one in read)
+    return tuple({name.removeprefix(f"{PROJECT}:"): example for name, example in one.items()} for one in read)
 
 
 def _shown(path: Sequence[str]) -> list[object]:
     """The values that examples have at a place, where any name of a user's is as good as another; the shortest first."""
     if path[-1] == "*":
-        return [each for value in _shown(path[:-1]) if isinstance(value, list) for each in value]
+        return [example for value in _shown(path[:-1]) if isinstance(value, list) for example in value]
     own = _OWN.get(".".join(path), _OWN.get(path[-1]) if path[-1] in _ANYWHERE else None)
     every = (value for one in _examples() for value in _values(one, StackConfig, path) if value is not None)
-    return [*([own] if own is not None else []), *sorted(every, key=lambda each: len(in_one_line(each)))]
+    return [*([own] if own is not None else []), *sorted(every, key=lambda example: len(in_one_line(example)))]
 
 
 def _values(value: Any, annotation: Any, path: Sequence[str]) -> Iterator[object]:  # noqa: ANN401
@@ -146,8 +146,8 @@ def _values(value: Any, annotation: Any, path: Sequence[str]) -> Iterator[object
         inside = list(value.values()) if _is_by_name(annotation) else [value[part]] if part in value else []
     else:
         return
-    for each in inside:
-        yield from _values(each, below, path[1:])
+    for child in inside:
+        yield from _values(child, below, path[1:])
 
 
 def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401
@@ -162,9 +162,9 @@ def _made(annotation: Any, depth: int) -> Iterator[object]:  # noqa: ANN401
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield from _sections(annotation, depth)
     elif origin is dict:
-        yield from ({"NAME": each} for each in _made(args[1], depth + 1))
+        yield from ({"NAME": example} for example in _made(args[1], depth + 1))
     elif origin in (tuple, list):
-        yield from ([each] for each in _made(args[0], depth + 1))
+        yield from ([example] for example in _made(args[0], depth + 1))
     elif origin is Literal:
         yield args[0]
     elif annotation == FilePath:
@@ -172,8 +172,8 @@ def _made(annotation: Any, depth: int) -> Iterator[object]:  # noqa: ANN401
     elif origin is Annotated:
         yield from _made(args[0], depth)
     elif origin in (Union, types.UnionType):
-        for each in args:
-            yield from _made(each, depth)
+        for member in args:
+            yield from _made(member, depth)
     elif annotation in _SCALARS:
         yield from _SCALARS[annotation]
 
@@ -183,13 +183,13 @@ def _sections(model: type[BaseModel], depth: int) -> Iterator[dict[str, object]]
     fields = {f.alias or n: f for n, f in model.model_fields.items()}
     if required := [name for name, f in fields.items() if f.is_required()]:
         own = {name: _right(_whole(fields[name]), depth + 1) for name in required}
-        yield from [own] if all(each is not None for each in own.values()) else []
+        yield from [own] if all(example is not None for example in own.values()) else []
         return
-    for name in sorted(fields, key=lambda each: each != "enabled"):
+    for name in sorted(fields, key=lambda field: field != "enabled"):
         value = _right(_whole(fields[name]), depth + 1)
         if value is not None:
             yield {name: value}
 
 
 def _right(annotation: Any, depth: int) -> object:  # noqa: ANN401
-    return next((each for each in _made(annotation, depth) if _is_right(annotation, each)), None)
+    return next((example for example in _made(annotation, depth) if _is_right(annotation, example)), None)

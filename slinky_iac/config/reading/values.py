@@ -130,7 +130,7 @@ def used(config: StackConfig) -> tuple[str, ...]:
 
 def words_in(config: StackConfig, keys: Mapping[str, bytes]) -> tuple[Finding, ...]:
     """Warnings of keys that a person may have chosen."""
-    found = (
+    warnings = (
         at(name).warning(
             "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: `slinky docs keys`",
@@ -139,7 +139,7 @@ def words_in(config: StackConfig, keys: Mapping[str, bytes]) -> tuple[Finding, .
         for name, raw in keys.items()
         if is_like_a_passphrase(raw)
     )
-    return acknowledged(found, config.acknowledged)
+    return acknowledged(warnings, config.acknowledged)
 
 
 def settings_of(own: Mapping[str, str]) -> StackConfig:

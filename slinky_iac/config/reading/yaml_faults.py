@@ -68,9 +68,9 @@ def is_template(text: str) -> bool:
     return _TEMPLATE.search(text) is not None
 
 
-def _shown_part(found: re.Match[str]) -> str:
+def _shown_part(match: re.Match[str]) -> str:
     """What a parser quotes: a token of YAML's as it is, of the file's own text what may be shown."""
-    return found[0] if _TOKEN.fullmatch(found[1]) else shown(found[1])
+    return match[0] if _TOKEN.fullmatch(match[1]) else shown(match[1])
 
 
 def explained(text: str, line: int) -> tuple[int, str] | None:
@@ -119,7 +119,7 @@ def _in_line(lines: list[str], number: int) -> str:
     if _CUT.fullmatch(line) and line.count("{") + line.count("[") > _closed(line):
         return f"` #` begins a comment in line {number}, so its bracket isn't closed: put the text that has it in quotes"
     name = _ALONE.fullmatch(line)
-    after = next((each for each in lines[number:] if each.strip()), "")
+    after = next((later_line for later_line in lines[number:] if later_line.strip()), "")
     if name and (_indent(after) <= _indent(line) or after.lstrip().startswith("- ")) and not _in_block(lines, number):
         return f"line {number} has no `:` behind its name: write `{unknown_word(name[1])}: VALUE`"
     return ""
@@ -134,7 +134,7 @@ def _closed(line: str) -> int:
 def _in_block(lines: list[str], number: int) -> bool:
     """Whether a line is one of a text of several lines."""
     own = _indent(lines[number - 1])
-    above = next((each for each in reversed(lines[: number - 1]) if each.strip() and _indent(each) < own), "")
+    above = next((line for line in reversed(lines[: number - 1]) if line.strip() and _indent(line) < own), "")
     return above.rstrip().endswith(("|", ">", "|-", ">-", "|+", ">+"))
 
 
@@ -145,11 +145,11 @@ def _before(lines: list[str], here: int) -> int:
 
 def _levels(lines: list[str], number: int) -> set[int]:
     """Indentation of a line, and of each that it is below."""
-    found = {_indent(lines[number - 1])}
+    levels = {_indent(lines[number - 1])}
     for line in reversed(lines[: number - 1]):
         if line.strip() and not line.lstrip().startswith("#"):
-            found |= {own} if (own := _indent(line)) < min(found) else set()
-    return found
+            levels |= {own} if (own := _indent(line)) < min(levels) else set()
+    return levels
 
 
 def _indent(line: str) -> int:
@@ -158,12 +158,12 @@ def _indent(line: str) -> int:
 
 def _first_of_list(lines: list[str], here: int) -> int:
     """The first line of a list whose items are indented as this line is; 0 for none."""
-    own, found = _indent(lines[here - 1]), 0
+    own, first_line = _indent(lines[here - 1]), 0
     for number in range(here - 1, 0, -1):
         if not lines[number - 1].strip():
             continue
         if _indent(lines[number - 1]) < own:
             break
         if _indent(lines[number - 1]) == own and lines[number - 1].lstrip().startswith("- "):
-            found = number
-    return found
+            first_line = number
+    return first_line

@@ -33,15 +33,15 @@ def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "needs cluster.createNamespace: false, since the release's namespace is there already: set it"
         )
     made = tuple(own_objects(config))
-    for called, each in own.objects.items():
+    for called, adoption in own.objects.items():
         if called not in made:
             yield at("adopted.objects").error(
                 f"{called} isn't made by this stack, which has {', '.join(made)}, so it would not be taken over. Remove it,"
                 " or add the section that makes it (a NodeSet to nodesets, a LoginSet to logins)"
             )
-        for field in each.keep:
+        for field in adoption.keep:
             yield from _kept(called, field)
-    kept = {called: each.keep for called, each in own.objects.items() if each.keep}
+    kept = {called: adoption.keep for called, adoption in own.objects.items() if adoption.keep}
     if kept:
         fields = "; ".join(f"{called}: {', '.join(fields)}" for called, fields in kept.items())
         yield at("adopted").info(

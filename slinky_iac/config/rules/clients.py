@@ -62,23 +62,23 @@ def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
 
 def _people(client: Client, path: str) -> Iterator[Finding]:
     numbers: dict[int, str] = {}
-    for person, each in client.people.items():
+    for person, account in client.people.items():
         where = f"{path}.people.{name_of(person)}"
-        if person in ("root", client.slurm_user) or each.uid == client.slurm_uid:
+        if person in ("root", client.slurm_user) or account.uid == client.slurm_uid:
             yield at(where).error(
                 f"isn't a person: {name_of(client.slurm_user)} and root control Slurm, and so would anyone in the pod."
                 " Name people with uids of their own"
             )
-        if client.group in (each.uid, each.gid):
+        if client.group in (account.uid, account.gid):
             yield at(where).error(
                 f"has the number {client.group}, which is the sidecar's group: this person could read the key. Set"
                 f" {path}.group to a number that no user and no group of the cluster has"
             )
-        if each.uid in numbers:
+        if account.uid in numbers:
             yield at(where).error(
-                f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it. Give one another"
+                f"has the uid of {name_of(numbers[account.uid])} ({account.uid}); Slurm knows people by it. Give one another"
             )
-        numbers.setdefault(each.uid, person)
+        numbers.setdefault(account.uid, person)
 
 
 def people(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

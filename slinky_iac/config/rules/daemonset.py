@@ -33,7 +33,7 @@ def on_each_node(config: StackConfig, _secrets: frozenset[str]) -> Iterator[Find
                 id="daemonset-operator-1-1-0",
             )
         wrong = {"owner": nodeset.scaled_by_others, "autoscale": nodeset.autoscale is not None}
-        for field in (each for each, given in wrong.items() if given):
+        for field in (setting for setting, given in wrong.items() if given):
             yield at(f"{path}.{field}").error(
                 "with scalingMode: DaemonSet there is no number that an autoscaler could write: Kubernetes nodes that come"
                 f" and go decide. Remove {field}, or set scalingMode: StatefulSet"

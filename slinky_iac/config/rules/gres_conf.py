@@ -62,7 +62,7 @@ class Record:
     @property
     def variables(self) -> frozenset[str]:
         """Flags that say by which variables jobs know their devices."""
-        return frozenset(each for each in self.values.get("flags", "").lower().split(",") if each.endswith(_ENV))
+        return frozenset(flag for flag in self.values.get("flags", "").lower().split(",") if flag.endswith(_ENV))
 
     @property
     def devices(self) -> int | None:
@@ -108,9 +108,9 @@ def autodetects_of(text: str) -> set[str]:
 
 def _autodetects(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, what the line begins with, and value of each AutoDetect, in lower case."""
-    for line, each in numbered(text):
-        found = [(key.lower(), value.lower()) for key, value in pairs_of(each)]
-        yield from ((line, found[0][0], value) for key, value in found if key == "autodetect")
+    for line, line_text in numbered(text):
+        pairs = [(key.lower(), value.lower()) for key, value in pairs_of(line_text)]
+        yield from ((line, pairs[0][0], value) for key, value in pairs if key == "autodetect")
 
 
 def _of_one(record: Record) -> Iterator[str]:
@@ -199,11 +199,11 @@ def _variables_differ(records: Sequence[Record]) -> Iterator[str]:
 
 def _shared_alone(text: str, records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
     """What divides GPUs, where nothing finds a GPU (gres_c_s.c: "failed to merge SHARED and SHARING configuration")."""
-    if not finds_devices(text) and not any(each.name == "gpu" and each.file for each in records):
+    if not finds_devices(text) and not any(record.name == "gpu" and record.file for record in records):
         yield from (
-            (each, f"has {each.name}, which divides GPUs, and no line with Name=gpu and File, nor AutoDetect: add one")
-            for each in records
-            if each.name in SHARED
+            (record, f"has {record.name}, which divides GPUs, and no line with Name=gpu and File, nor AutoDetect: add one")
+            for record in records
+            if record.name in SHARED
         )
 
 
@@ -225,7 +225,7 @@ def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Lines of which slurmd makes nothing: of a resource that GresTypes doesn't name, or of GPUs that nothing finds."""
     text = config.slurmctld.config_files.get(GRES_CONF, "")
     given = Conf(config.slurmctld.extra_conf).words("GresTypes")
-    known = {each.lower() for each in (*given, *types_of(config), "gpu")}
+    known = {gres_type.lower() for gres_type in (*given, *types_of(config), "gpu")}
     path = at(f"controller.configFiles.{GRES_CONF}")
     for record in records_of(text):
         if record.name not in known:

@@ -38,7 +38,7 @@ def _of_nodeset(record: Record, nodeset: str) -> bool:
 def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Lines whose NodeName isn't a node of the stack: no slurmd reads them."""
     hosts = {host.name for host in config.external.slurmd_hosts}
-    if not (hosts or config.nodesets) or any(each.on_each_node for each in config.nodesets.values()):
+    if not (hosts or config.nodesets) or any(nodeset.on_each_node for nodeset in config.nodesets.values()):
         return  # a pod that has its number from slurm-operator alone
     for record in records_of(config.slurmctld.config_files.get(GRES_CONF, "")):
         if record.hosts != ("",) and not _known_of(record, config):
@@ -55,17 +55,17 @@ def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _known_of(record: Record, config: StackConfig) -> list[str]:
     """The nodes of a line that the stack has."""
     hosts = {host.name for host in config.external.slurmd_hosts}
-    return [each for each in record.hosts if each in hosts or any(names.is_node_of(each, name) for name in config.nodesets)]
+    return [node for node in record.hosts if node in hosts or any(names.is_node_of(node, name) for name in config.nodesets)]
 
 
 def _without_devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """GRES of pods to which Kubernetes gives no device. What gres.conf has without File, and divides no GPU, is only
     counted (gres.conf(5), CountOnly)."""
     lines = records_of(config.slurmctld.config_files.get(GRES_CONF, ""))
-    counted = {each.name for each in lines if not each.file} - {"gpu", *gres.SHARED}
+    counted = {line.name for line in lines if not line.file} - {"gpu", *gres.SHARED}
     for name, nodeset in config.nodesets.items():
         items = gres.items(nodeset.slurmd_conf)
-        devices = not items or any(each.name not in counted for each in items)
+        devices = not items or any(gres_item.name not in counted for gres_item in items)
         if "Gres" in nodeset.slurmd_conf and devices and not nodeset.resources.extended and not _claimed(nodeset.raw):
             yield at(f"nodesets.{name}.gres").warning(
                 "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
@@ -88,16 +88,16 @@ def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     text = operators_gres_conf(config) if own is None else own
     if text is None or includes_another(text):
         return
-    gpus = [each for each in records_of(text) if each.name == "gpu"]
-    if any("nodename" in each.values and not _known_of(each, config) for each in gpus):
+    gpus = [record for record in records_of(text) if record.name == "gpu"]
+    if any("nodename" in record.values and not _known_of(record, config) for record in gpus):
         return  # said of the line
     given = autodetects_of(text) - {"off"}
     for path in with_gpus(config):
-        lines = [each for each in gpus if _is_for(each, path, config)]
-        if any(each.file for each in lines) or (lines and not given):
+        lines = [record for record in gpus if _is_for(record, path, config)]
+        if any(line.file for line in lines) or (lines and not given):
             continue  # named, or said of the line already
         asked = sorted(autodetects(config, path)) or [""]
-        if given and not all(each and finds_others_alone(each, given) for each in asked):
+        if given and not all(autodetect and finds_others_alone(autodetect, given) for autodetect in asked):
             continue
         has = f"has AutoDetect={name_of(min(given))}, which finds none of" if given else "has no line for"
         has = f"is slurm-operator {config.operator_version}'s own: it {has}" if own is None else has
@@ -124,12 +124,12 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     records = records_of(text)
     for name, nodeset in config.nodesets.items():
-        own = [each for each in records if _of_nodeset(each, name)]
-        for kind in dict.fromkeys(each.name for each in gres.items(nodeset.slurmd_conf)):
-            lines = [each for each in own if each.name == kind.lower()]
-            if kind in gres.SHARED or not lines or not all(each.file and each.devices for each in lines):
+        own = [record for record in records if _of_nodeset(record, name)]
+        for kind in dict.fromkeys(gres_item.name for gres_item in gres.items(nodeset.slurmd_conf)):
+            lines = [record for record in own if record.name == kind.lower()]
+            if kind in gres.SHARED or not lines or not all(line.file and line.devices for line in lines):
                 continue
-            expected = [each for each in gres.items(nodeset.slurmd_conf) if each.name == kind]
+            expected = [gres_item for gres_item in gres.items(nodeset.slurmd_conf) if gres_item.name == kind]
             yield from _differs(f"nodesets.{name}.gres", kind, expected, _per_type(lines, name))
 
 
@@ -138,11 +138,11 @@ def _shares(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     (``_merge_gres2`` of gres.c, ``_build_shared_list`` of gres_c_s.c). Of what is only counted the rest is taken."""
     records = records_of(config.slurmctld.config_files.get(GRES_CONF, ""))
     for path, items in by_node(config).items():
-        for kind in sorted({each.name for each in items} & gres.SHARED):
-            lines = [each for each in records if each.name == kind and _is_for(each, path, config)]
-            hosts = {host for each in lines for host in each.hosts}
-            there = [sum(each.count for each in lines if not {host, ""}.isdisjoint(each.hosts)) for host in hosts]
-            wanted = _sum([each for each in items if each.name == kind])
+        for kind in sorted({gres_item.name for gres_item in items} & gres.SHARED):
+            lines = [record for record in records if record.name == kind and _is_for(record, path, config)]
+            hosts = {host for line in lines for host in line.hosts}
+            there = [sum(line.count for line in lines if not {host, ""}.isdisjoint(line.hosts)) for host in hosts]
+            wanted = _sum([gres_item for gres_item in items if gres_item.name == kind])
             if there and min(there) < wanted:
                 yield at(_PATH).error(
                     f"has {min(there)} of {kind} for a node of {path}, which has {wanted}: slurmd ends over the rest, and no"
@@ -152,20 +152,20 @@ def _shares(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _per_type(lines: list[Record], nodeset: str) -> Mapping[str, int]:
     """The most devices of each type that lines give one node of a NodeSet."""
-    hosts = {host for each in lines for host in each.hosts if names.is_node_of(host, nodeset)} or {""}
+    hosts = {host for line in lines for host in line.hosts if names.is_node_of(host, nodeset)} or {""}
     most: dict[str, int] = {}
     for host in hosts:
-        found: dict[str, int] = {}
-        for each in lines:
-            if "nodename" not in each.values or host in each.hosts:
-                kind = each.values.get("type", "")
-                found[kind] = found.get(kind, 0) + (each.devices or 0)
-        most |= {kind: max(count, most.get(kind, 0)) for kind, count in found.items()}
+        counts: dict[str, int] = {}
+        for line in lines:
+            if "nodename" not in line.values or host in line.hosts:
+                kind = line.values.get("type", "")
+                counts[kind] = counts.get(kind, 0) + (line.devices or 0)
+        most |= {kind: max(count, most.get(kind, 0)) for kind, count in counts.items()}
     return most
 
 
 def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping[str, int]) -> Iterator[Finding]:
-    lacking = [each.type for each in expected if each.type and each.type not in there]
+    lacking = [gres_item.type for gres_item in expected if gres_item.type and gres_item.type not in there]
     if lacking and "" not in there:
         others = ", ".join(map(name_of, there))
         yield at(path).warning(
@@ -179,14 +179,14 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
             f" type, and slurmctld drains the node. Add Type={name_of(lacking[0])} to the line",
             id="gres-conf-differs",
         )
-    elif "" not in there and not any(each.type for each in expected):
+    elif "" not in there and not any(gres_item.type for gres_item in expected):
         others = ", ".join(map(name_of, there))
         yield at(path).warning(
             f"has {name_of(name)} without a type, and gres.conf has Type={others}: slurmd passes over the type, and no job"
             f" can ask for it. Write {name_of(name)}:{name_of(next(iter(there)))}:{_sum(expected)} here, or leave Type out",
             id="slurm-ignores",
         )
-    elif short := [each for each in _counts(name, expected, there) if each[1] > each[2]]:
+    elif short := [row for row in _counts(name, expected, there) if row[1] > row[2]]:
         what, count, devices = short[0]
         yield at(path).warning(
             f"has {count} of {name_of(what)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"
@@ -197,14 +197,14 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
 
 def _counts(name: str, expected: list[gres.GresItem], there: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
     """What is expected of each type, and of all, beside what is there."""
-    for kind in dict.fromkeys(each.type for each in expected if each.type in there):
-        of_kind = [each for each in expected if each.type == kind]
+    for kind in dict.fromkeys(gres_item.type for gres_item in expected if gres_item.type in there):
+        of_kind = [gres_item for gres_item in expected if gres_item.type == kind]
         yield f"{name}:{kind}" if kind else name, _sum(of_kind), there[kind]
     yield name, _sum(expected), sum(there.values())
 
 
 def _sum(items: list[gres.GresItem]) -> int:
-    return sum(each.count for each in items)
+    return sum(gres_item.count for gres_item in items)
 
 
 RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _unseen, _nodesets, _shares)

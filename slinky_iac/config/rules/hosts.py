@@ -65,7 +65,7 @@ def _families(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not config.slurmctld.owns_conf or "enableipv6" in Conf(config.slurmctld.extra_conf)["CommunicationParameters"]:
         return
     outside = {f"{host.path}.address": host.address for host in config.external.slurmd_hosts}
-    outside["accounting.external.host"] = next((each.host for each in config.slurmdbd.hosts), None)
+    outside["accounting.external.host"] = next((host.host for host in config.slurmdbd.hosts), None)
     for path, address in outside.items():
         if address and ":" in address:
             yield at(path).error(

@@ -35,7 +35,7 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     path = "identity.passwd"
     yield from _numbers(config, given, path)
-    yield from _shared(f"{path}.users", {name: each.uid for name, each in given.users.items()}, "uid")
+    yield from _shared(f"{path}.users", {name: person.uid for name, person in given.users.items()}, "uid")
     yield from _shared(f"{path}.groups", dict(given.groups), "gid")
     for name, user in given.users.items():
         for group in user.groups:
@@ -115,8 +115,8 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]:
     keepers = {client.group: f"clients.{name}.group" for name, client in config.clients.items()}
-    entries = [(f"{path}.users.{name_of(name)}.uid", each.uid) for name, each in given.users.items()]
-    entries += [(f"{path}.users.{name_of(name)}.gid", each.gid) for name, each in given.users.items()]
+    entries = [(f"{path}.users.{name_of(name)}.uid", person.uid) for name, person in given.users.items()]
+    entries += [(f"{path}.users.{name_of(name)}.gid", person.gid) for name, person in given.users.items()]
     entries += [(f"{path}.groups.{name_of(name)}", gid) for name, gid in given.groups.items()]
     for place, number in entries:
         if number < FIRST or number in NOBODY:
@@ -126,8 +126,8 @@ def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]
             )
         elif number in keepers:
             yield at(place).error(f"{number} is {keepers[number]}, whose members read slurm.key; give another number")
-    for kind, found in (("users", given.users), ("groups", given.groups)):
-        for name in found:
+    for kind, given_names in (("users", given.users), ("groups", given.groups)):
+        for name in given_names:
             if name.lower() in OF_IMAGES:
                 yield at(f"{path}.{kind}.{name_of(name)}").error(
                     "is a user or group that Slurm's images have already, and who gets this name gets its rights. Choose"

@@ -37,7 +37,7 @@ class Shifted:
 
     def explains(self, path: str) -> bool:
         """Whether what is said of a path only follows from this."""
-        return any(path == each or path.startswith(f"{each}.") for each in (self.path, self.owner))
+        return any(path == place or path.startswith(f"{place}.") for place in (self.path, self.owner))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Level:
             return key in self.fields
         if key not in self.fields or value is None or value == {}:
             return True
-        return isinstance(value, Mapping) and any(each in self.fields for each in value)
+        return isinstance(value, Mapping) and any(field in self.fields for field in value)
 
 
 def _held(annotation: Any, *, named: bool = False) -> _Level | None:  # noqa: ANN401 - annotations are any object
@@ -100,7 +100,7 @@ def _belongs(path: str, value: object, level: _Level, owner: str, owners: object
     if below is None or not (owners is None or isinstance(owners, Mapping)):
         return False
     if below.named:
-        return owners is None and isinstance(value, Mapping) and any(each in below.fields for each in value)
+        return owners is None and isinstance(value, Mapping) and any(field in below.fields for field in value)
     if key not in below.fields or (isinstance(owners, Mapping) and key in owners):
         return False
     return owners is None or level.named or advice(path, value) is None

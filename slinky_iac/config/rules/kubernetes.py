@@ -176,7 +176,7 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         return
     given = {"digest": source.digest, "crdsDigest": source.crds_digest}
     if source.path is not None:
-        for name in (each for each, digest in given.items() if digest is not None):
+        for name in (chart for chart, digest in given.items() if digest is not None):
             yield at(f"operator.chart.{name}").error(
                 "is set together with path: Helm compares digests of what a registry serves, and nothing with a folder."
                 " Remove it, or set oci"

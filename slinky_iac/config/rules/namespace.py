@@ -62,13 +62,13 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     sssd = config.identity.sssd
     settings["identity"] = {"sssd": sssd.model_dump(by_alias=True)} if sssd else {}
     settings["cluster"] = {"images": {"pullSecrets": cluster.images.pull_secrets}}
-    found = of_others(settings)
-    if not found:
+    objects = of_others(settings)
+    if not objects:
         return
     keys = f" with keys.source: {config.keys.source}" if config.keys.of_others else ""
     said = (
         f"is true (the default){keys}: `pulumi destroy` would delete the namespace, and in it what somebody else made"
-        f" ({some(found, _SHOWN)}). Set it false; where this stack made the namespace already, set"
+        f" ({some(objects, _SHOWN)}). Set it false; where this stack made the namespace already, set"
         " cluster.keepNamespace: true"
     )
     place = at("cluster.createNamespace")
@@ -78,11 +78,11 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def of_operators_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """What slurm-operator's pods need of others can't be in a namespace that the first update makes."""
     operator = config.operator
-    found = of_operator(operator.values) if config.installs_operator and operator.create_namespace else ()
-    if found:
+    objects = of_operator(operator.values) if config.installs_operator and operator.create_namespace else ()
+    if objects:
         yield at("operator.createNamespace").warning(
             f"is true (the default), so the first `pulumi up` makes namespace {name_of(operator.namespace)} without what"
-            f" operator.values name ({', '.join(found[:_SHOWN])}): slurm-operator's pods wait for it, and the update fails"
+            f" operator.values name ({', '.join(objects[:_SHOWN])}): slurm-operator's pods wait for it, and the update fails"
             f" after {operator.timeout} s. Make namespace and objects first, and set this false; where this stack made the"
             " namespace already, acknowledge this",
             id="namespace-of-others",
@@ -104,9 +104,9 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     limits = config.cluster.quota
     for name in limits:
         if name in _COMPUTE and config.cluster.default_resources:
-            for each, nodeset in config.nodesets.items():
+            for nodeset_name, nodeset in config.nodesets.items():
                 if nodeset.resources.cpus is None or nodeset.resources.memory is None:
-                    yield at(f"nodesets.{each}.resources").error(
+                    yield at(f"nodesets.{nodeset_name}.resources").error(
                         f"must have cpus and memory with cluster.quota {name}: Kubernetes would refuse its pods"
                     )
         elif name not in _COUNTED and not name.startswith("count/") and _DEVICES.fullmatch(name) is None:
@@ -127,7 +127,7 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def pods(config: StackConfig) -> int:
     """The most pods that a stack has at a time."""
     daemons = len(config.slurmctld.pods) + len(config.slurmdbd.pods)
-    workers = sum(each.most for each in config.nodesets.values())
+    workers = sum(nodeset.most for nodeset in config.nodesets.values())
     return daemons + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 
 

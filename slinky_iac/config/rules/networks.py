@@ -146,20 +146,21 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
 
 def _blocked(config: StackConfig) -> Iterator[Finding]:
     """Hosts of the cluster among what pods of jobs and users may not connect to: nothing else lets them."""
-    blocked = [ip_network(each) for each in config.network_policies.egress.blocked]
+    blocked = [ip_network(block) for block in config.network_policies.egress.blocked]
     cut: dict[tuple[str, str], dict[Part, None]] = {}
     for flow in flows(config):
         if flow.source not in _OPEN or flow.source not in limited(config) or flow.target not in _PARTS:
             continue
         target: Part = flow.target
         hosts = [
-            (f"{name_of(each.name)} ({each.path})", addresses_of(config, each)) for each in outside_hosts(config, target)
+            (f"{name_of(outside_host.name)} ({outside_host.path})", addresses_of(config, outside_host))
+            for outside_host in outside_hosts(config, target)
         ]
         if on_host_network(config, target):
             hosts.append((f"nodes with {target} on the host network ({_PATH}.nodes)", config.network_policies.nodes))
         for host, addresses in hosts:
             for network in map(ip_network, addresses):
-                if over := next((str(each) for each in blocked if _is_in(network, each)), ""):
+                if over := next((str(block) for block in blocked if _is_in(network, block)), ""):
                     cut.setdefault((over, host), {})[flow.source] = None
     for (over, host), sources in cut.items():
         follows = "slurmctld sets nodes DOWN that don't answer it, and their jobs are lost" if "slurmd" in sources else _CUT

@@ -34,8 +34,8 @@ class Node:
 
 
 def _number(conf: Conf, *names: str) -> int | None:
-    found = [conf[name] for name in names if _WHOLE.fullmatch(conf[name])]
-    return int(found[0]) if found else None
+    numbers = [conf[name] for name in names if _WHOLE.fullmatch(conf[name])]
+    return int(numbers[0]) if numbers else None
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Host:
     @property
     def sockets(self) -> int | None:
         """Of all boards."""
-        each = _number(self.conf, "SocketsPerBoard")
-        return _number(self.conf, "Sockets") if each is None else each * (_number(self.conf, "Boards") or 1)
+        per_board = _number(self.conf, "SocketsPerBoard")
+        return _number(self.conf, "Sockets") if per_board is None else per_board * (_number(self.conf, "Boards") or 1)
 
     @property
     def cores(self) -> int:

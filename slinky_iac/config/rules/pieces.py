@@ -64,18 +64,18 @@ def _of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _variables(part: Part) -> Iterator[Finding]:
     seen: set[str] = set()
-    for path, each in part.variables():
-        name, is_raw = str(each.get("name", "")), ".raw." in path
-        if fault := fault_of_variable(name, part.section, str(each.get("value", ""))):
+    for path, variable in part.variables():
+        name, is_raw = str(variable.get("name", "")), ".raw." in path
+        if fault := fault_of_variable(name, part.section, str(variable.get("value", ""))):
             yield at(path).error(f"has {name_of(name)}: {fault}" if is_raw else f"isn't taken: {fault}")
         elif name in seen:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
         elif is_raw:
-            yield from _in_clear(path, each)
+            yield from _in_clear(path, variable)
         seen.add(name)
     for container, where in part.beside():
-        for each in listed(container, "env"):
-            yield from _in_clear(f"{part.path}.raw.{where}", each)
+        for variable in listed(container, "env"):
+            yield from _in_clear(f"{part.path}.raw.{where}", variable)
 
 
 def _in_clear(path: str, variable: Piece) -> Iterator[Finding]:
@@ -88,8 +88,8 @@ def _in_clear(path: str, variable: Piece) -> Iterator[Finding]:
 
 
 def _prefixes(part: Part) -> Iterator[Finding]:
-    for each in listed(part.raw.container, "envFrom"):
-        prefix = str(each.get("prefix", ""))
+    for source in listed(part.raw.container, "envFrom"):
+        prefix = str(source.get("prefix", ""))
         if fault := fault_of_prefix(prefix, part.section):
             yield at(f"{part.path}.raw.container.envFrom").error(f"has the prefix {name_of(prefix)}: {fault}")
 
@@ -117,20 +117,20 @@ def _rights(part: Part) -> Iterator[Finding]:
 
 def _strong(context: Piece) -> list[str]:
     added = mapped(context, "capabilities").get("add")
-    called = [str(each).upper().removeprefix("CAP_") for each in added] if isinstance(added, list) else []
-    return [each for each in called if each in STRONG_CAPABILITIES]
+    called = [str(capability).upper().removeprefix("CAP_") for capability in added] if isinstance(added, list) else []
+    return [capability for capability in called if capability in STRONG_CAPABILITIES]
 
 
 def _own_names(config: StackConfig, part: Part) -> set[str]:
-    found = set(part.own.containers)
+    containers = set(part.own.containers)
     if config.identity.passwd is not None:
-        found.add("users")
-    return found | ({"sssd"} if config.identity.sssd is not None and part.section == "controller" else set())
+        containers.add("users")
+    return containers | ({"sssd"} if config.identity.sssd is not None and part.section == "controller" else set())
 
 
 def _names(part: Part, own: set[str]) -> Iterator[Finding]:
-    for each, where in part.beside():
-        name = str(each.get("name", ""))
+    for container, where in part.beside():
+        name = str(container.get("name", ""))
         if name in own:
             yield at(f"{part.path}.raw.{where}").error(
                 f"has {name_of(name)}, the name of a container that the pod has already: Kubernetes would refuse the pod."
@@ -143,8 +143,8 @@ def _ports(part: Part) -> Iterator[Finding]:
     """Of all containers: they share the pod's address, and Services and probes select a port by its name."""
     number, name = _PORTS[part.section], part.own.container
     for container, where in part.containers():
-        for each in listed(container, "ports"):
-            if number == each.get("containerPort") or name == each.get("name"):
+        for port in listed(container, "ports"):
+            if number == port.get("containerPort") or name == port.get("name"):
                 yield at(f"{part.path}.raw.{where}.ports").error(
                     f"has {name}'s port {number}, or its name, which is the operator's own: its Service and its probes would"
                     " find another port, and the daemon would be restarted. Remove it"
@@ -153,15 +153,15 @@ def _ports(part: Part) -> Iterator[Finding]:
 
 def _dropped(part: Part) -> Iterator[Finding]:
     """What an API server with its gates as they come leaves out of a pod."""
-    found = [
+    gates = [
         (f"{part.path}.raw.{name}{below}", gate)
         for name, kind in _KINDS
         for below, gate in dropped(kind, getattr(part.raw, name))
     ]
-    found += [
-        (f"{part.path}.volumes", gate) for each in part.volumes or () for _, gate in dropped("Volume", dict(each.source))
+    gates += [
+        (f"{part.path}.volumes", gate) for volume in part.volumes or () for _, gate in dropped("Volume", dict(volume.source))
     ]
-    for path, gate in dict.fromkeys(found):
+    for path, gate in dict.fromkeys(gates):
         yield at(path).warning(
             f"is dropped by Kubernetes {RELEASE} without a word unless its API server and kubelets have the feature gate"
             f" {gate}: the pod would be without it",
@@ -179,7 +179,7 @@ def _unlike(part: Part) -> Iterator[Finding]:
             "keeps each pod unscheduled until a controller of yours removes the gates from it",
             id="scheduling-gate",
         )
-    sysctls = [str(each.get("name") or "") for each in listed(mapped(part.raw.pod, "securityContext"), "sysctls")]
+    sysctls = [str(sysctl.get("name") or "") for sysctl in listed(mapped(part.raw.pod, "securityContext"), "sysctls")]
     asked = [name for name in sysctls if namespace(name) and dotted(name) not in SAFE]
     if asked:
         yield at(f"{part.path}.raw.pod.securityContext.sysctls").warning(
@@ -204,10 +204,10 @@ def _claims(config: StackConfig, part: Part) -> Iterator[Finding]:
         several = nodeset.on_each_node or max(nodeset.replicas, nodeset.max_replicas or 0) > 1
     else:
         several = kind == "logins" and config.logins[name].replicas > 1
-    for number, each in enumerate(listed(part.raw.pod, "resourceClaims")):
-        if several and each.get("resourceClaimName"):
+    for number, claim in enumerate(listed(part.raw.pod, "resourceClaims")):
+        if several and claim.get("resourceClaimName"):
             yield at(f"{part.path}.raw.pod.resourceClaims[{number}].resourceClaimName").warning(
-                f"is {name_of(str(each['resourceClaimName']))}, one claim for all pods of {part.path}: Kubernetes gives it"
+                f"is {name_of(str(claim['resourceClaimName']))}, one claim for all pods of {part.path}: Kubernetes gives it"
                 " devices once, and pods on other nodes stay Pending. For devices of each pod's own name a"
                 " ResourceClaimTemplate in resourceClaimTemplateName",
                 id="claim-shared",

@@ -28,7 +28,7 @@ def _features(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if "helpers" not in named:
         return
     for line, key, value in pairs(config.slurmctld.config_files.get(_HELPERS, "")):
-        wrong = [each for each in value.split(",") if each and _FEATURE.fullmatch(each) is None]
+        wrong = [feature for feature in value.split(",") if feature and _FEATURE.fullmatch(feature) is None]
         if key.lower() == "feature" and wrong:
             yield at(f"controller.configFiles.{_HELPERS}").error(
                 f"has the feature {name_of(wrong[0])} on line {line}: a feature's name begins with a letter or _, and has"
@@ -40,10 +40,10 @@ def _features(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _patterns(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Slurm takes a pattern of a plugin for its name. Where include has none that is there, nothing happens."""
     for number, line in file_lines(PLUGSTACK, config.slurmctld.config_files.get(PLUGSTACK, "")):
-        if not (found := _PATTERN.match(line)):
+        if not (match := _PATTERN.match(line)):
             continue
-        path, said = at(f"controller.configFiles.{PLUGSTACK}"), f"has {shown(found[2])} on line {number}"
-        if found[1] == "required":
+        path, said = at(f"controller.configFiles.{PLUGSTACK}"), f"has {shown(match[2])} on line {number}"
+        if match[1] == "required":
             yield path.error(
                 f"{said}, and Slurm expands no pattern of a plugin: there is none of this name, and each job fails. Name"
                 " each plugin on its line"

@@ -20,14 +20,14 @@ _LATER = "Kubernetes would drop it, or refuse the pod, which is made after `pulu
 def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """What the API server drops or refuses when the operator makes the pod or the Service: no CRD looks into these."""
     daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
-    pods: dict[str, PodSettings] = {path: each.pod for path, each in daemons}
-    services: dict[str, Service] = {path: each.service for path, each in daemons}
+    pods: dict[str, PodSettings] = {path: daemon.pod for path, daemon in daemons}
+    services: dict[str, Service] = {path: daemon.service for path, daemon in daemons}
     volumes: dict[str, tuple[Volume, ...]] = {}
     for name, login in config.logins.items():
         services[f"logins.{name}"] = login.service
-    for kind, found in (("nodesets", config.nodesets), ("logins", config.logins)):
-        for name, each in found.items():
-            pods[f"{kind}.{name}"], volumes[f"{kind}.{name}"] = each.pod, each.volumes
+    for kind, sets in (("nodesets", config.nodesets), ("logins", config.logins)):
+        for name, part in sets.items():
+            pods[f"{kind}.{name}"], volumes[f"{kind}.{name}"] = part.pod, part.volumes
     for path, pod in pods.items():
         spec = {"nodeSelector": pod.node_selector, "tolerations": pod.tolerations, "affinity": pod.affinity}
         yield from _faults(f"{path}.pod", "PodSpec", spec)
@@ -38,8 +38,8 @@ def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, service in services.items():
         yield from _faults(f"{path}.service", "ObjectMeta", {"annotations": service.annotations})
     for path, several in volumes.items():
-        first = {each.name: each.source for each in reversed(several)}
-        if any(each.source != first[each.name] for each in several):
+        first = {pod_volume.name: pod_volume.source for pod_volume in reversed(several)}
+        if any(pod_volume.source != first[pod_volume.name] for pod_volume in several):
             yield at(f"{path}.volumes").error(
                 "has two volumes of one name with two sources; Kubernetes refuses such a pod. Rename one"
             )
@@ -73,7 +73,7 @@ def _persistence(config: StackConfig) -> Iterator[Finding]:
 
 def _shared(config: StackConfig, services: Mapping[str, Service]) -> Iterator[Finding]:
     """Ports of nodes and addresses that two Services of the stack would have."""
-    ports = [(f"{path}.service.nodePort", each.node_port) for path, each in services.items()]
+    ports = [(f"{path}.service.nodePort", service.node_port) for path, service in services.items()]
     ports += [
         (f"{part.path}.raw.service.healthCheckNodePort", part.raw.service.get("healthCheckNodePort"))
         for part in parts(config)
@@ -102,7 +102,7 @@ def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         "accounting.resources": config.accounting.resources,
         "restapi.resources": config.restapi.resources,
     }
-    every |= {f"logins.{name}.resources": each.resources for name, each in config.logins.items()}
+    every |= {f"logins.{name}.resources": login.resources for name, login in config.logins.items()}
     every["cluster.sidecarResources"] = config.cluster.sidecar_resources
     for path, given in every.items():
         if given is None:
@@ -113,9 +113,9 @@ def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             place = below.removeprefix(".limits").replace("cpu", "cpus")
             yield at(f"{path}{place}").error(f"{why}. {_LATER}")
     for name, nodeset in config.nodesets.items():
-        for each in nodeset.resources.extended:
-            if not is_device(each):
-                yield at(f"nodesets.{name}.resources.extended.{name_of(each)}").error(
+        for resource in nodeset.resources.extended:
+            if not is_device(resource):
+                yield at(f"nodesets.{name}.resources.extended.{name_of(resource)}").error(
                     "is not the name of a device plugin's resource, which is DOMAIN/NAME, for example nvidia.com/gpu"
                 )
 

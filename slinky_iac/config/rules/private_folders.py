@@ -40,8 +40,8 @@ def _of_yaml(document: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The same of the defaults, and of the options of each entry of nodes, which replace them one by one."""
     defaults = _mapping(document.get("defaults"))
     entries = document.get("node_confs")
-    nodes = [_mapping(_mapping(each).get("options")) for each in entries] if isinstance(entries, list) else []
-    for options in (defaults, *({**defaults, **each} for each in nodes)):
+    nodes = [_mapping(_mapping(node_conf).get("options")) for node_conf in entries] if isinstance(entries, list) else []
+    for options in (defaults, *({**defaults, **node} for node in nodes)):
         if isinstance(base := options.get("base_path"), str) and base:
             yield base, _dirs(options)
 
@@ -50,7 +50,7 @@ def _dirs(options: Mapping[str, object]) -> str:
     """Folders by comma: those of dir_confs, where it is there, else of dirs."""
     listed, dirs = options.get("dir_confs"), options.get("dirs")
     if isinstance(listed, list) and listed:
-        return ",".join(str(_mapping(each).get("path", "")) for each in listed)
+        return ",".join(str(_mapping(folder).get("path", "")) for folder in listed)
     return dirs if isinstance(dirs, str) else _DEFAULT
 
 
@@ -78,24 +78,24 @@ def _in(folder: str, base: str, *, whole: bool) -> bool:
 
 def _hiding(base: str, dirs: str) -> str:
     """The folder of jobs that a base path is below."""
-    return next((each for each in dirs.split(",") if each and each != _MEMORY and _in(base, each, whole=True)), "")
+    return next((folder for folder in dirs.split(",") if folder and folder != _MEMORY and _in(base, folder, whole=True)), "")
 
 
 def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     file = NAMESPACE_FILES.get(Conf(config.slurmctld.extra_conf).plugin(*NAMESPACE), "")
     text = config.slurmctld.config_files.get(file)
-    found = None if text is None else _pairs(file, text)
-    if found is None:
+    bases = None if text is None else _pairs(file, text)
+    if bases is None:
         return
     path = at(f"controller.configFiles.{file}")
     whole = file != "job_container.conf" and config.slurm_numbers >= _BY_WORDS
     key = "BasePath" if file == "job_container.conf" else "base_path"
-    if not found:
+    if not bases:
         yield path.error(
             f"has no {key}: slurmd makes no folders of jobs' own, without a word, and all jobs of a node share /tmp. Add"
             f" {key}{'=' if key == 'BasePath' else ': '}/var/spool/slurmd/jobs, or leave NamespaceType out"
         )
-    for base, dirs in found:
+    for base, dirs in bases:
         if base.lower().startswith("none"):
             continue
         if not base.startswith("/"):
@@ -103,7 +103,7 @@ def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"has {key} {name_of(base)}, which doesn't begin with /: slurmd takes no such folder, and jobs have none of"
                 " their own. Give the whole path"
             )
-        elif any(_in(each, base, whole=whole) for each in dirs.split(",")):
+        elif any(_in(folder, base, whole=whole) for folder in dirs.split(",")):
             yield path.error(
                 f"has {key} {name_of(base)}, one of the folders that each job has for itself ({shown(dirs)}): slurmd"
                 " ends over it, and no job runs on such a node. Give another folder"

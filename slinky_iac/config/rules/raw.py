@@ -102,7 +102,7 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
 
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    keys = {each.name for each in config.key_entries}
+    keys = {key.name for key in config.key_entries}
     for part in parts(config):
         raw, path = part.raw, f"{part.path}.raw"
         yield from _owned(f"{path}.pod", raw.pod, _POD)
@@ -145,14 +145,17 @@ def _without_amounts(container: Piece) -> Piece:
     given = container.get("resources")
     if not isinstance(given, Mapping):
         return container
-    return {**container, "resources": {field: each for field, each in given.items() if field not in {"limits", "requests"}}}
+    return {
+        **container,
+        "resources": {field: setting for field, setting in given.items() if field not in {"limits", "requests"}},
+    }
 
 
 def _keys_in_variables(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
     """A key is as readable in a variable as in a volume: by root of the container, and in /proc of its processes."""
     for container, where in part.containers():
         for field in ("env", "envFrom"):
-            if any(keys & set(_texts(each)) for each in listed(container, field)):
+            if any(keys & set(_texts(variable)) for variable in listed(container, field)):
                 yield at(f"{path}.{where}.{field}").error(
                     "has a Secret with a key of the cluster: who reads this container's variables could"
                     " act as Slurm's admin. Remove it"
@@ -162,7 +165,7 @@ def _keys_in_variables(part: Part, path: str, keys: set[str]) -> Iterator[Findin
 def _arguments(part: Part, path: str) -> Iterator[Finding]:
     known = _ARGUMENTS.get(part.section, {})
     given = part.raw.container.get("args")
-    words = [str(each) for each in given] if isinstance(given, list) else []
+    words = [str(argument) for argument in given] if isinstance(given, list) else []
     is_value = False
     for number, word in enumerate(words):
         option, equals, _ = word.partition("=")
@@ -192,13 +195,13 @@ def _of_spec(part: Part, path: str, line: str) -> Iterator[Finding]:
     yield from _templates(part, f"{path}.volumeClaimTemplates")
     if part.section == "controller" and _mode_of(part.raw.spec) == "Block":
         yield at(f"{path}.persistence.volumeMode").error("is Block, and slurmctld's state is in a folder. Leave it out")
-    for below, found in raw_fields.given(part.raw.spec, kind):
-        if found is None:
+    for below, rule in raw_fields.given(part.raw.spec, kind):
+        if rule is None:
             continue
-        if found.way is Way.CLOSED:
-            yield at(f"{path}.{below}").error(found.words)
-        elif not found.words.startswith("raw.spec."):
-            yield at(f"{path}.{below}").error(f"isn't taken here: use {found.words}")
+        if rule.way is Way.CLOSED:
+            yield at(f"{path}.{below}").error(rule.words)
+        elif not rule.words.startswith("raw.spec."):
+            yield at(f"{path}.{below}").error(f"isn't taken here: use {rule.words}")
 
 
 def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
@@ -209,7 +212,7 @@ def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
     own = {"apiVersion", "kind", "status"}
     if isinstance(several, list):
         several = [
-            {k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several
+            {k: v for k, v in claim.items() if k not in own} if isinstance(claim, Mapping) else claim for claim in several
         ]
     yield "volumeClaimTemplates", "[PersistentVolumeClaimTemplate]", several
 
@@ -217,13 +220,13 @@ def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
 def _templates(part: Part, path: str) -> Iterator[Finding]:
     """Claims that can't do what is meant, though each is right."""
     templates = listed(part.raw.spec, "volumeClaimTemplates")
-    named = [str(mapped(each, "metadata").get("name")) for each in templates]
+    named = [str(mapped(template, "metadata").get("name")) for template in templates]
     for name in dict.fromkeys(name for name in named if named.count(name) > 1):
         yield at(path).error(f"has {name_of(name)} twice: the second one would never be made. Give it another name")
-    mounts = {str(each.get("name")) for each in listed(part.raw.container, "volumeMounts")}
-    mounted = mounts | {each.name for each in part.volumes or ()}
-    for name, each in zip(named, templates, strict=True):
-        if mapped(each, "spec").get("volumeMode") == "Block" and name in mounted:
+    mounts = {str(mount.get("name")) for mount in listed(part.raw.container, "volumeMounts")}
+    mounted = mounts | {volume.name for volume in part.volumes or ()}
+    for name, template in zip(named, templates, strict=True):
+        if mapped(template, "spec").get("volumeMode") == "Block" and name in mounted:
             yield at(path).error(
                 f"has {name_of(name)} with volumeMode: Block, which is mounted as a folder: kubelet starts no such pod."
                 " Leave volumeMode out, or name it in raw.container.volumeDevices alone"
@@ -236,15 +239,15 @@ def _mode_of(spec: Mapping[str, Any]) -> object:
 
 
 def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
-    for each in listed(part.raw.pod, "volumes"):
-        if "hostPath" in each and part.volumes is None:
+    for volume in listed(part.raw.pod, "volumes"):
+        if "hostPath" in volume and part.volumes is None:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
-        if _is_reserved(part, str(each.get("name"))):
+        if _is_reserved(part, str(volume.get("name"))):
             yield at(path).error(
-                f"has {name_of(str(each.get('name')))}, the name of a volume that the pod has already, of the operator's or"
-                " this program's, with keys, settings or logs. Rename it"
+                f"has {name_of(str(volume.get('name')))}, the name of a volume that the pod has already, of the operator's"
+                " or this program's, with keys, settings or logs. Rename it"
             )
-        if keys & set(_texts(each)):
+        if keys & set(_texts(volume)):
             yield at(path).error(
                 "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
             )
@@ -263,8 +266,8 @@ def _texts(value: object) -> Iterator[str]:
 
 def _mounts(part: Part, path: str) -> Iterator[Finding]:
     """Mounts of the daemon's own container, and volumes of others beside it."""
-    for each in listed(part.raw.container, "volumeMounts"):
-        place = str(each.get("mountPath", ""))
+    for mount in listed(part.raw.container, "volumeMounts"):
+        place = str(mount.get("mountPath", ""))
         if part.hides(place):
             yield at(f"{path}.container.volumeMounts").error(
                 f"has {name_of(place)}, where the daemon's settings, keys or programs are: others would take their place."
@@ -272,14 +275,14 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
             )
     for container, where in part.containers():
         field = ".volumeMounts" if where == "container" else ""
-        for each in listed(container, "volumeMounts"):
-            if _is_reserved(part, str(each.get("name"))):
+        for mount in listed(container, "volumeMounts"):
+            if _is_reserved(part, str(mount.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
-                    f"mounts {name_of(str(each.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
+                    f"mounts {name_of(str(mount.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
                     " another name"
                 )
-    for each in listed(part.raw.spec, "volumeClaimTemplates"):
-        meta = each.get("metadata")
+    for template in listed(part.raw.spec, "volumeClaimTemplates"):
+        meta = template.get("metadata")
         if isinstance(meta, Mapping) and _is_reserved(part, str(meta.get("name"))):
             yield at(f"{path}.spec.volumeClaimTemplates").error(
                 f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"

@@ -71,9 +71,9 @@ def _given_images(config: StackConfig) -> Iterator[tuple[str, str, str]]:
         own.append(("cluster.images.slurmd", "slurmd", images.slurmd))
     if any(login.image is None for login in config.logins.values()):
         own.append(("cluster.images.login", "login", images.login))
-    own += [(f"nodesets.{name}.image", "slurmd", each.image) for name, each in config.nodesets.items()]
-    own += [(f"logins.{name}.image", "login", each.image) for name, each in config.logins.items()]
-    own += [(f"clients.{name}.image", "login", each.image) for name, each in config.clients.items()]
+    own += [(f"nodesets.{name}.image", "slurmd", nodeset.image) for name, nodeset in config.nodesets.items()]
+    own += [(f"logins.{name}.image", "login", login.image) for name, login in config.logins.items()]
+    own += [(f"clients.{name}.image", "login", client.image) for name, client in config.clients.items()]
     return ((path, daemon, image) for path, daemon, image in own if image is not None)
 
 

@@ -48,14 +48,14 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Pod specs, the state and previews show the environment, and each job inherits it."""
-    found = {
+    environments = {
         f"nodesets.{name}.env": {
             key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets", value)
         }
         for name, each in config.nodesets.items()
     }
-    found |= {path: dict(each) for part in PARTS for path, each in part.environments(config)}
-    for place, variables in found.items():
+    environments |= {path: dict(part_variables) for part in PARTS for path, part_variables in part.environments(config)}
+    for place, variables in environments.items():
         for name, value in variables.items():
             path = f"{place}.{name}"
             if is_none(value):
@@ -93,11 +93,11 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path.removeprefix("."), value
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _texts(each, f"{path}.{key}")
+        for key, child in value.items():
+            yield from _texts(child, f"{path}.{key}")
     elif isinstance(value, list | tuple):
-        for number, each in enumerate(value):
-            yield from _texts(each, f"{path}.{number}")
+        for number, child in enumerate(value):
+            yield from _texts(child, f"{path}.{number}")
 
 
 def is_secret(name: str) -> bool:
@@ -107,8 +107,8 @@ def is_secret(name: str) -> bool:
 
 def is_likely_secret(name: str) -> bool:
     """Whether a name's last word may say so: SSH_KEY, and SORT_KEY too."""
-    found = _WORDS.findall(name)
-    return bool(found) and found[-1].lower() in _LIKELY_WORDS and name not in {"PWD", "OLDPWD"}
+    words = _WORDS.findall(name)
+    return bool(words) and words[-1].lower() in _LIKELY_WORDS and name not in {"PWD", "OLDPWD"}
 
 
 def _words(name: str) -> set[str]:
@@ -144,7 +144,7 @@ def _of_the_node(path: str, name: str, source: Mapping[str, Any]) -> Iterator[Fi
             f"{name_of(name)} mounts all of the Kubernetes node's files: slurmd runs privileged, so root of the pod is root"
             " of the node and reads the Secrets of every pod there. Mount the folder that is needed"
         )
-    elif any(folder == each or folder.startswith(f"{each}/") for each in _NODES_OWN):
+    elif any(folder == node_folder or folder.startswith(f"{node_folder}/") for node_folder in _NODES_OWN):
         yield at(path).warning(
             f"{name_of(name)} mounts {name_of(folder)} of the Kubernetes node: slurmd runs privileged, and with this folder"
             " root of the pod may become root of the node",
@@ -170,15 +170,15 @@ def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of 
                 yield from (str(value[name]) for name in ("secretName", "name") if name in value)
             yield from mounted_secrets(value)
     elif isinstance(source, list):
-        for each in source:
-            yield from mounted_secrets(each)
+        for part in source:
+            yield from mounted_secrets(part)
 
 
 def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Settings that name a Secret for another use, and name a key's."""
     held = key_secrets(config)
     first: dict[str, str] = {}
-    for path, secret in (each for part in PARTS for each in part.written_secrets(config)):
+    for path, secret in (reference for part in PARTS for reference in part.written_secrets(config)):
         if secret is not None and (other := first.setdefault(secret, path)) != path:
             yield at(path).error(
                 f"is the Secret of {other} too: the operator would write both tokens into one entry, and who reads it"

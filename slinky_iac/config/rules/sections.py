@@ -95,12 +95,12 @@ def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
     """Where pods find slurmctld and slurmdbd outside: a name that they can resolve, an address that isn't their own, and a
     port that the operator, which always writes the usual one, can lead to."""
     hosts = config.slurmctld.hosts
-    found: list[tuple[str, str, ExternalHost, int]] = [
-        ("controller.external", f"backups.{number - 1}" if number else "host", each, names.SLURMCTLD_PORT)
-        for number, each in enumerate(hosts)
+    daemons: list[tuple[str, str, ExternalHost, int]] = [
+        ("controller.external", f"backups.{number - 1}" if number else "host", outside_host, names.SLURMCTLD_PORT)
+        for number, outside_host in enumerate(hosts)
     ]
-    found += [("accounting.external", "host", each, names.SLURMDBD_PORT) for each in config.slurmdbd.hosts]
-    for path, field, external, usual in found:
+    daemons += [("accounting.external", "host", outside_host, names.SLURMDBD_PORT) for outside_host in config.slurmdbd.hosts]
+    for path, field, external, usual in daemons:
         host = name_of(external.host)
         led = path != "controller.external" or len(hosts) == 1  # else slurmrestd has a slurm.conf of the stack's
         if led and not is_address(external.host) and external.port != usual:
@@ -130,8 +130,8 @@ def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
                 f"{name_of(address)} is a pod's own host or none at all: slurmctld would call itself; give the address under"
                 " which its pod reaches the host"
             )
-    taken = {(each.host, each.port) for each in hosts}
-    if any((each.host, each.port) in taken for each in config.slurmdbd.hosts):
+    taken = {(outside_host.host, outside_host.port) for outside_host in hosts}
+    if any((outside_host.host, outside_host.port) in taken for outside_host in config.slurmdbd.hosts):
         yield at("accounting.external.port").error(
             "is slurmctld's on the same host (controller.external), and one daemon alone can listen there: correct one of"
             " the two; slurmctld's is 6817, slurmdbd's 6819, where slurm.conf says no other"
@@ -363,10 +363,12 @@ OF_CLIENTS: frozenset[Rule] = frozenset(rule for part in PARTS for rule in part.
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
     passed_over = OF_CLIENTS if config.auth.makes_daemons else OF_DAEMONS
-    found = without_covered(each for rule in RULES if rule not in passed_over for each in rule(config, secrets))
+    rule_findings = without_covered(
+        finding for rule in RULES if rule not in passed_over for finding in rule(config, secrets)
+    )
     of_a_look = (api.missing.id for part in PARTS for api in part.apis(config))
-    possible = {key for each in found for key in (each.id, f"{each.id}@{each.path}")}
-    return acknowledged((*found, *_without_cause(config, {*possible, *of_a_look})), config.acknowledged)
+    possible = {key for finding in rule_findings for key in (finding.id, f"{finding.id}@{finding.path}")}
+    return acknowledged((*rule_findings, *_without_cause(config, {*possible, *of_a_look})), config.acknowledged)
 
 
 def _without_cause(config: StackConfig, possible: set[str]) -> Iterator[Finding]:
@@ -377,9 +379,9 @@ def _without_cause(config: StackConfig, possible: set[str]) -> Iterator[Finding]
             yield at(f"acknowledged.{name}").info(said, id="nothing-to-acknowledge")
 
 
-def require_sound(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def require_sound(all_findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings that aren't errors. Raises :class:`ConfigError` with all errors where there is one."""
-    errors = tuple(str(f) for f in found if f.level is Level.ERROR)
+    errors = tuple(str(f) for f in all_findings if f.level is Level.ERROR)
     if errors:
         raise ConfigError(errors)
-    return found
+    return all_findings

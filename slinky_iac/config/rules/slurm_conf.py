@@ -163,7 +163,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         for member in partition.nodesets:
             if member != "ALL" and not members.issuperset(hosts_in(member)):
-                known = ", ".join(name_of(each) for each in sorted(members)) or "none"
+                known = ", ".join(name_of(candidate) for candidate in sorted(members)) or "none"
                 near = closest(member, members)
                 meant = f"Did you mean {name_of(near)}? Else write" if near else "Write"
                 yield at(f"partitions.{name}.nodesets").error(
@@ -177,21 +177,23 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _default(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Of several lines with Default=YES slurmctld keeps the last one (``_build_single_partitionline_info``)."""
-    own = {name: f"nodesets.{name}.partition.config" for name, each in config.nodesets.items() if each.partition.enabled}
+    own = {
+        name: f"nodesets.{name}.partition.config" for name, nodeset in config.nodesets.items() if nodeset.partition.enabled
+    }
     if config.slurmctld.pods:  # the operator sorts its lines (``buildNodeSetConf``); these are before extraConf's
         own = dict(sorted(own.items()))
     lines = own | {name: f"partitions.{name}.config" for name in config.partitions}
     parameters = partition_parameters(config)
-    found = [
+    defaults = [
         (name, f"{path}.{key}")
         for name, path in lines.items()
         for key, value in parameters[path].items()
         if key.lower() == "default" and value.lower() in slurm_words.TRUE
     ]
-    for name, path in found[:-1]:
+    for name, path in defaults[:-1]:
         yield at(path).warning(
             f"has no effect: of several partitions with Default=YES slurmctld keeps the one whose line is the last, here"
-            f" {name_of(found[-1][0])}. Remove it from {name_of(name)}, or from the other one",
+            f" {name_of(defaults[-1][0])}. Remove it from {name_of(name)}, or from the other one",
             id="default-partition-twice",
         )
 
@@ -200,7 +202,7 @@ def _lines(config: StackConfig) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Lines of parameters by their settings, each with the file, or the kind of line of slurm.conf, that it goes to."""
     lines: dict[str, tuple[str, Mapping[str, str]]] = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
     lines |= {path: ("PartitionName", parameters) for path, parameters in partition_parameters(config).items()}
-    lines |= {f"nodesets.{name}.extraConf": ("NodeName", each.extra_conf) for name, each in config.nodesets.items()}
+    lines |= {f"nodesets.{name}.extraConf": ("NodeName", nodeset.extra_conf) for name, nodeset in config.nodesets.items()}
     lines |= {f"{host.path}.config": ("NodeName", host.config) for host in config.external.slurmd_hosts}
     return lines | {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
 

@@ -48,7 +48,7 @@ _NEEDED: Final = (
     ("JobCompType", "lua", ("jobcomp.lua",), "slurmctld ends"),
     ("BurstBufferType", "lua", ("burst_buffer.lua",), "slurmctld ends"),
     ("NodeFeaturesPlugins", "helpers", ("helpers.conf",), "slurmctld ends"),
-    *(("TopologyPlugin", each, ("topology.conf", "topology.yaml"), "slurmctld ends") for each in UNITS),
+    *(("TopologyPlugin", plugin, ("topology.conf", "topology.yaml"), "slurmctld ends") for plugin in UNITS),
     ("TopologyPlugin", "torus3d", ("topology.yaml",), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
@@ -90,7 +90,7 @@ def pairs(text: str) -> Iterator[tuple[int, str, str]]:
 
 def pairs_of(line: str) -> Iterator[tuple[str, str]]:
     """Name and value of each parameter of one line."""
-    return ((found[1], found[2].strip('"')) for found in _PAIR.finditer(line))
+    return ((match[1], match[2].strip('"')) for match in _PAIR.finditer(line))
 
 
 def rows_of(text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -109,10 +109,10 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
         unread: dict[int, str] = {}
-        for line, each in numbered(text):
-            rest = _PAIR.sub("", each)
+        for line, line_text in numbered(text):
+            rest = _PAIR.sub("", line_text)
             if rest.strip() and not includes(rest):
-                first = _PAIR.match(each)
+                first = _PAIR.match(line_text)
                 unread[line] = first[1] if first else ""
                 quoted = f'. Where it is one value, write it in quotes: {name_of(first[1])}="…"' if first else ""
                 yield where.error(
@@ -144,8 +144,8 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _heads(text: str) -> Iterator[tuple[int, str]]:
     """What each line begins with."""
     for number, line in numbered(text):
-        if found := _PAIR.match(line):
-            yield number, found[1]
+        if match := _PAIR.match(line):
+            yield number, match[1]
 
 
 def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -187,7 +187,7 @@ def _gathered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         loaded = any(conf.plugins(name).intersection(p) for _, name, p in rows)
         if not loaded and key in known and key.lower() != "include":
             named = [f"{name}: {name_of(plugins[0])}" for _, name, plugins in rows[:1]]
-            way = "".join(f", or set controller.extraConf.{each}" for each in named)
+            way = "".join(f", or set controller.extraConf.{setting}" for setting in named)
             yield at("controller.configFiles.acct_gather.conf").error(
                 f"has {name_of(key)} on line {line}, and no plugin that slurmctld loads reads it: it ends over it at its"
                 f" start. Remove the line{way}"
@@ -200,7 +200,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     conf = Conf(own)
     for parameter, plugin, needed, ends in _NEEDED:
         named = conf.plugins(parameter)
-        key = next((each for each in own if each.lower() == parameter.lower()), parameter)
+        key = next((spelling for spelling in own if spelling.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
             there = files.get(needed[0])
             lacking = [] if there is None else _lacking(there, needed[0])
@@ -241,7 +241,7 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
 def _lacking(text: str, file: str) -> list[str]:
     """Functions that a script's plugin needs, and that it doesn't define: a name in a text defines none."""
     named = set(LUA_NAME.findall(_LOCAL.sub("", _LUA_TEXT.sub("", LUA_COMMENT.sub("", text)))))
-    return [each for each in _FUNCTIONS.get(file, ()) if each not in named]
+    return [function for function in _FUNCTIONS.get(file, ()) if function not in named]
 
 
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

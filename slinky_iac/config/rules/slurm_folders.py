@@ -53,7 +53,7 @@ def _of_slinky(image: str | None) -> bool:
 
 def _mounted(place: PurePosixPath, raw: Raw) -> bool:
     """Whether a place is in a volume that a raw piece mounts."""
-    return any(_is_in(place, each) for each in listed(raw.container, "volumeMounts"))
+    return any(_is_in(place, mount) for mount in listed(raw.container, "volumeMounts"))
 
 
 def _is_in(place: PurePosixPath, mount: Piece) -> bool:
@@ -118,9 +118,9 @@ def _unkept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A folder of archives in a volume that ends with the pod."""
     own, raw = config.slurmdbd.extra_conf, config.accounting.raw
     place, purged = PurePosixPath(Conf(own).exact("ArchiveDir") or _ARCHIVE), _purged(own)
-    ending = {each.get("name") for each in listed(raw.pod, "volumes") if _ENDING & each.keys()}
-    mounts = [each for each in listed(raw.container, "volumeMounts") if _is_in(place, each)]
-    innermost = max(mounts, key=lambda each: len(str(each.get("mountPath"))), default=None)
+    ending = {volume.get("name") for volume in listed(raw.pod, "volumes") if _ENDING & volume.keys()}
+    mounts = [mount for mount in listed(raw.container, "volumeMounts") if _is_in(place, mount)]
+    innermost = max(mounts, key=lambda mount: len(str(mount.get("mountPath"))), default=None)
     if purged and innermost is not None and innermost.get("name") in ending:
         yield at(f"accounting.extraConf.{spelt(own, 'ArchiveDir') or purged[0]}").warning(
             f"archives into {shown(str(place))}, in the volume {name_of(str(innermost['name']))}, which goes with the pod,"
@@ -155,7 +155,7 @@ def _database_files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
         name, _equals, value = option.partition("=")
         setting = _DATABASE_FILES.get(name.strip().lower())
         place = PurePosixPath(normpath(value.strip()))
-        is_root = setting == _CA and any(place.is_relative_to(each) for each in _ROOTS)
+        is_root = setting == _CA and any(place.is_relative_to(root) for root in _ROOTS)
         may_be_of_image = not _of_slinky(config.cluster.images.slurmdbd) and not place.is_relative_to(_CONF)
         if setting is None or is_root or may_be_of_image or _mounted(place, raw):
             continue

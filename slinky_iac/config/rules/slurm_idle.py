@@ -101,8 +101,8 @@ def _limits(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _mpi(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmctld.extra_conf
     value = Conf(own)["MpiParams"]
-    found = _PORTS.search(value)
-    sound = found is not None and int(found[1]) <= int(found[2])
+    match = _PORTS.search(value)
+    sound = match is not None and int(match[1]) <= int(match[2])
     bare = "ports=" not in value and re.search(r"(^|,)[0-9]+([-:][0-9]+)?(,|$)", value)
     if ("ports=" in value and not sound) or bare:
         yield at(_setting(own, "MpiParams")).warning(

@@ -79,10 +79,10 @@ def _defunct(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmctld.extra_conf
-    found = _RANGE.fullmatch(Conf(own)["SrunPortRange"])
-    if found and int(found[1]) > int(found[2]):
+    match = _RANGE.fullmatch(Conf(own)["SrunPortRange"])
+    if match and int(match[1]) > int(match[2]):
         yield at(f"controller.extraConf.{spelt(own, 'SrunPortRange')}").warning(
-            f"begins above its end: Slurm takes no such range, and srun any port. Write {found[2]}-{found[1]}",
+            f"begins above its end: Slurm takes no such range, and srun any port. Write {match[2]}-{match[1]}",
             id="slurm-ignores",
         )
 

@@ -104,8 +104,8 @@ class _Pods:
     def may_have(self, program: str) -> bool:
         """Whether a file, a volume, the image or a hook may bring a program; never the image for /etc/slurm, which is a
         volume, and read-only."""
-        places = [each.mount_path for each in self.volumes]
-        places += [str(each.get("mountPath")) for each in listed(self.raw.container, "volumeMounts")]
+        places = [volume.mount_path for volume in self.volumes]
+        places += [str(mount.get("mountPath")) for mount in listed(self.raw.container, "volumeMounts")]
         if any(f"{program}/".startswith(f"{place.rstrip('/')}/") for place in places):
             return True
         if program.startswith(_ETC):
@@ -130,8 +130,8 @@ class _Pods:
 
 def _pods(config: StackConfig, program: _Program) -> Iterator[_Pods]:
     if program.of_nodes:
-        for name, each in config.nodesets.items():
-            yield _Pods(f"nodesets.{name}", each.image or config.cluster.images.slurmd, each.raw, each.volumes)
+        for name, nodeset in config.nodesets.items():
+            yield _Pods(f"nodesets.{name}", nodeset.image or config.cluster.images.slurmd, nodeset.raw, nodeset.volumes)
     elif config.slurmctld.pods:
         slurmctld = config.slurmctld
         files = frozenset({*slurmctld.config_files, *slurmctld.prolog, *slurmctld.epilog})
@@ -146,7 +146,7 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if not value.startswith("/") or not is_program(name, value) or _never_run(name, own):
             continue
         path = value.partition(" ")[0]
-        lacking = [each.path for each in _pods(config, program) if not each.may_have(path)]
+        lacking = [pod.path for pod in _pods(config, program) if not pod.may_have(path)]
         if not lacking:
             continue
         where = f"controller.extraConf.{key}"
@@ -178,7 +178,7 @@ def _scripts(config: StackConfig) -> Iterator[tuple[str, str, _Program]]:
         name = name if program.of_nodes else name.removeprefix(_ETC)
         if name in slurmctld.config_files:
             yield f"controller.configFiles.{name}", slurmctld.config_files[name], program
-    for path, text in (each for part in PARTS for each in part.job_scripts(config)):
+    for path, text in (script for part in PARTS for script in part.job_scripts(config)):
         yield path, text, _of_nodes("the job fails as it starts")
 
 
@@ -197,7 +197,7 @@ def _interpreters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """The program behind ``#!``: without it, execve(2) fails as if the script weren't there."""
     for path, text, program in _scripts(config):
         name = shebang.interpreter(text)
-        lacking = [each.path for each in _pods(config, program) if not each.may_find(name)] if name else []
+        lacking = [pod.path for pod in _pods(config, program) if not pod.may_find(name)] if name else []
         if lacking:
             yield at(path).warning(
                 f"is run by {name_of(name)}, as its first line says: the image of pods of {some(map(name_of, lacking), 3)}"
@@ -213,12 +213,12 @@ def _spank(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     in those that are named after it."""
     path = at("controller.configFiles.plugstack.conf")
     for number, line in file_lines(PLUGSTACK, config.slurmctld.config_files.get(PLUGSTACK, "")):
-        if (found := _REQUIRED.match(line)) is None:
+        if (match := _REQUIRED.match(line)) is None:
             continue
-        lacking = [each.path for each in _pods(config, _of_nodes("")) if not each.may_load(found[1])]
+        lacking = [pod.path for pod in _pods(config, _of_nodes("")) if not pod.may_load(match[1])]
         if lacking:
             yield path.warning(
-                f"requires {shown(found[1])} on line {number}: the image of pods of {some(map(name_of, lacking), 3)} is"
+                f"requires {shown(match[1])} on line {number}: the image of pods of {some(map(name_of, lacking), 3)} is"
                 f" Slinky's, which has no plugin of a site's. If it isn't there, each job fails as it starts. Put it on"
                 f" {_MOUNTED}, use an image of your own that has it, or write optional; acknowledge this if Slinky's has it",
                 id="program-not-in-image",
@@ -234,8 +234,8 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """PluginDir: a folder that an image lacks ends the daemon; with one that has other plugins it finds none."""
     images = config.cluster.images
     of_conf: list[str | None] = [images.slurmctld, images.slurmrestd]
-    of_conf += [each.image or images.slurmd for each in config.nodesets.values()]
-    of_conf += [each.image or images.login for each in config.logins.values()]
+    of_conf += [nodeset.image or images.slurmd for nodeset in config.nodesets.values()]
+    of_conf += [login.image or images.login for login in config.logins.values()]
     for section, own, users in (
         ("controller", config.slurmctld.extra_conf, of_conf),
         ("accounting", config.slurmdbd.extra_conf, [images.slurmdbd]),

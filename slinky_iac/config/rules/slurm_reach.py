@@ -48,7 +48,7 @@ Fault = tuple[str, str]
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
+    return ".." not in path.split("/") and any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def of_parameter(name: str, value: str, *, cgroups: bool = True, files: Collection[str] = ()) -> Fault | None:
@@ -82,7 +82,7 @@ def is_program(name: str, text: str) -> bool:
 def _program(key: str, text: str, value: str) -> Fault | None:
     program, *arguments = text.split(" ")
     own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
-    if own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments):
+    if own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, argument) for argument in arguments):
         return None
     script = f"; a script goes to controller.{key}" if key in ("prolog", "epilog") else ""
     script = script or ("; a script goes to controller.configFiles, and its name here" if key in tables.SENT else "")
@@ -144,9 +144,9 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
     if match := re.search(tables.KEYS_READ, text):
         yield SENDS, f"has {match[0]}: a key or a token of the cluster goes where the script takes it"
     if name.endswith(".lua"):
-        names = {f".{each}." for each in tables.LUA_NAME.findall(tables.LUA_COMMENT.sub("", text))}
+        names = {f".{lua_name}." for lua_name in tables.LUA_NAME.findall(tables.LUA_COMMENT.sub("", text))}
         for word in tables.LUA:
-            if any(f".{word}." in each for each in names):
+            if any(f".{word}." in lua_name for lua_name in names):
                 yield RUNS, f"has {word}: slurmctld runs or loads what it says"
     elif name == PLUGSTACK:
         for number, line in file_lines(name, text):
@@ -243,9 +243,9 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def refusal(path: str, id_: str, said: str) -> Finding:
     """A finding that stops until it is acknowledged for its own setting."""
-    found = at(path)
-    paste = f"below `slinky-iac:acknowledged:` the line `{id_}@{found.path}: WHY`, with your reason"
-    return found.refused(f"{said}. Change it or leave it out, or acknowledge it: {paste}", id=id_)
+    setting = at(path)
+    paste = f"below `slinky-iac:acknowledged:` the line `{id_}@{setting.path}: WHY`, with your reason"
+    return setting.refused(f"{said}. Change it or leave it out, or acknowledge it: {paste}", id=id_)
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -265,14 +265,14 @@ def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for part in parts(config):
         for hook, said in of_lifecycle(part.raw.container.get("lifecycle")):
             yield refusal(f"{part.path}.raw.container.lifecycle.{hook}", RUNS, said)
-        for each, where in part.beside():
-            said_of = of_command(_command(each))
+        for container, where in part.beside():
+            said_of = of_command(_command(container))
             yield from (refusal(f"{part.path}.raw.{where}", RUNS, said) for said in said_of)
 
 
 def _command(container: Mapping[str, object]) -> list[object]:
     lists = (container.get("command"), container.get("args"))
-    return [word for each in lists if isinstance(each, list) for word in each]
+    return [word for words in lists if isinstance(words, list) for word in words]
 
 
 RULES = (_parameters, _partitions, _files, _commands)

@@ -114,7 +114,7 @@ def _alternates(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _partition_names(config: StackConfig) -> set[str]:
-    return {*config.partitions, *(name for name, each in config.nodesets.items() if each.partition.enabled)}
+    return {*config.partitions, *(name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled)}
 
 
 def _excepted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -122,16 +122,18 @@ def _excepted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmctld.extra_conf
     hosts = {host.name for host in config.external.slurmd_hosts} | set(config.nodesets)
     partitions = _partition_names(config)
-    nodes = [re.sub(r":[0-9]+$", "", each.strip()) for each in split(own.get(spelt(own, "SuspendExcNodes"), ""))]
+    nodes = [re.sub(r":[0-9]+$", "", hostlist.strip()) for hostlist in split(own.get(spelt(own, "SuspendExcNodes"), ""))]
     asked = {
         "SuspendExcNodes": [
             host
-            for each in nodes
-            for host in hosts_in(each)
+            for hostlist in nodes
+            for host in hosts_in(hostlist)
             if host not in hosts and not any(names.is_node_of(host, nodeset) for nodeset in config.nodesets)
         ],
         "SuspendExcParts": [
-            each.strip() for each in own.get(spelt(own, "SuspendExcParts"), "").split(",") if each.strip() not in partitions
+            partition.strip()
+            for partition in own.get(spelt(own, "SuspendExcParts"), "").split(",")
+            if partition.strip() not in partitions
         ],
     }
     for parameter, lacking in asked.items():

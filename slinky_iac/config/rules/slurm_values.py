@@ -65,18 +65,18 @@ class Bounds:
 
 def _of_number(option: str, value: str, bounds: Bounds) -> tuple[bool, str] | None:
     """Whether a number is refused, and what is said of it; None where nothing is wrong."""
-    found = _READ.fullmatch(value)
-    number, rest = (int(found[1]), found[2].strip()) if found else (0, value)
+    match = _READ.fullmatch(value)
+    number, rest = (int(match[1]), match[2].strip()) if match else (0, value)
     got = f"has {option}={name_of(value)}"
     if not bounds.has(number):
-        said = "and takes its default" if found and not rest else f"reads {number}, and takes its default"
+        said = "and takes its default" if match and not rest else f"reads {number}, and takes its default"
         return False, f"{got}: slurmctld takes {bounds}, names another in its log at most, {said}. Correct it, or remove it"
     if not rest:
         return None
-    meant = option not in _SIZES and found is not None and _UNIT.fullmatch(rest) is not None
+    meant = option not in _SIZES and match is not None and _UNIT.fullmatch(rest) is not None
     return not meant, (
         f"{got}, of which slurmctld reads {number}, without a word. Write a whole number"
-        f"{', in the unit that the manual says' if found else ''}, or remove it"
+        f"{', in the unit that the manual says' if match else ''}, or remove it"
     )
 
 
@@ -115,7 +115,7 @@ def _values(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         forms = slurm_words.values_of(config.slurm_release, name)
         first: dict[str, str] = {}
         for item in map(str.strip, own.get(key, "").split(",")):
-            option, equals, value = (each.strip() for each in item.partition("="))
+            option, equals, value = (part.strip() for part in item.partition("="))
             if (form := forms.get(option.lower())) is None or option.lower() in _ELSEWHERE:
                 continue
             path = at(f"controller.extraConf.{key}")
@@ -124,8 +124,8 @@ def _values(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"has {option} twice, and slurmctld takes the first of them, without a word: keep the one that you mean"
                 )
             first.setdefault(option.lower(), value)
-            if found := _of_option(option, equals, value, form):
-                yield path.error(f"{found[1]} (slurm.conf(5))") if found[0] else path.warning(found[1], id=_IGNORES)
+            if fault := _of_option(option, equals, value, form):
+                yield path.error(f"{fault[1]} (slurm.conf(5))") if fault[0] else path.warning(fault[1], id=_IGNORES)
         if key and name == "SchedulerParameters":
             yield from _together(config, at(f"controller.extraConf.{key}"), first)
 
@@ -149,7 +149,9 @@ def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> It
             id=_IGNORES,
         )
     if conf.plugin("SchedulerType") == "builtin":
-        lost = [each for each in options if each.startswith("bf_") and each not in ("bf_interval", "bf_max_job_test")]
+        lost = [
+            option for option in options if option.startswith("bf_") and option not in ("bf_interval", "bf_max_job_test")
+        ]
         if lost:
             yield path.warning(
                 f"has {', '.join(lost)}, which sched/backfill alone reads, and SchedulerType is sched/builtin: what"

@@ -66,8 +66,8 @@ def without_faults(data: Mapping[str, object]) -> StackConfig | None:
         try:
             StackConfig.model_validate(resolved(left), by_alias=True, by_name=False)
         except ValidationError as invalid:
-            for each in invalid.errors(include_url=False):
-                _replace(left, each, tried)
+            for error in invalid.errors(include_url=False):
+                _replace(left, error, tried)
         except RecursionError:
             return None
         else:
@@ -75,23 +75,23 @@ def without_faults(data: Mapping[str, object]) -> StackConfig | None:
     return None
 
 
-def of_sound(found: Iterable[Finding], faults: Sequence[Finding], kept: StackConfig) -> Iterator[Finding]:
+def of_sound(findings: Iterable[Finding], faults: Sequence[Finding], kept: StackConfig) -> Iterator[Finding]:
     """Of what rules say of ``kept``, which :func:`without_faults` made, the errors about sections and named parts without a
     fault, and about lines of Slurm's files beside one."""
-    unsound = {_part(each.path) for each in faults}
+    unsound = {_part(fault.path) for fault in faults}
     sections = {part.partition(".")[0] for part in unsound}
     pairs = [part.split(".", 1) for part in unsound if "." in part]
     lost = {_STAND_IN, *(name for section, name in pairs if name not in getattr(kept, section))}
-    for each in found:
-        section = each.path.partition(".")[0]
-        if each.level is not Level.ERROR or any(_says(each.message, name) for name in lost):
+    for finding in findings:
+        section = finding.path.partition(".")[0]
+        if finding.level is not Level.ERROR or any(_says(finding.message, name) for name in lost):
             continue
-        if each.path.startswith("cluster.images.") and sections - _BESIDE_IMAGES:
+        if finding.path.startswith("cluster.images.") and sections - _BESIDE_IMAGES:
             continue
         if section in _OF_ALL and (sections & _OF_ALL[section] or not _OF_ALL[section]):
             continue
-        if not unsound & {_part(each.path), section} or _is_line_beside(each.path, faults):
-            yield each
+        if not unsound & {_part(finding.path), section} or _is_line_beside(finding.path, faults):
+            yield finding
 
 
 def _says(message: str, name: str) -> bool:
@@ -106,7 +106,7 @@ def _is_line_beside(path: str, faults: Sequence[Finding]) -> bool:
         return False
     file, place = ".".join(parts[: last + 1]), f"{parts[0]}.external"
     return not any(
-        f"{file}.".startswith(f"{each.path}.") or f"{each.path}.".startswith((f"{file}.", f"{place}.")) for each in faults
+        f"{file}.".startswith(f"{fault.path}.") or f"{fault.path}.".startswith((f"{file}.", f"{place}.")) for fault in faults
     )
 
 

@@ -97,10 +97,10 @@ class _Line:
 
 def _lines(text: str) -> Iterator[_Line]:
     in_match = False
-    for number, each in enumerate(text.splitlines(), 1):
-        if each.lstrip().startswith("#") or (found := _LINE.match(each)) is None:
+    for number, line_text in enumerate(text.splitlines(), 1):
+        if line_text.lstrip().startswith("#") or (match := _LINE.match(line_text)) is None:
             continue
-        line = _Line(number, found[1], found[2].strip(), in_match)
+        line = _Line(number, match[1], match[2].strip(), in_match)
         in_match = in_match or line.low == "match"
         yield line
 
@@ -110,7 +110,7 @@ def _sshd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, login in config.logins.items():
         path, lines = f"logins.{name}.extraSshdConfig", list(_lines(login.extra_sshd_config))
         yield from _of_one(path, lines, _LOGIN, slinkys=is_slinkys(login.image or images.login))
-        ports = [each.value for each in lines if each.low == "port"]
+        ports = [directive.value for directive in lines if directive.low == "port"]
         if ports and "22" not in ports and not login.pod.host_network:
             yield at(path).error(
                 f"has Port {name_of(ports[0])}, and the Service of sshd leads to port 22 of the pod: no login gets there."
@@ -124,7 +124,7 @@ def _sshd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _of_one(path: str, lines: list[_Line], own: Mapping[str, str], *, slinkys: bool) -> Iterator[Finding]:
     known = _ANYWHERE | _OUTSIDE_MATCH | _OF_DISTRIBUTIONS
-    there = {each.low for each in lines}
+    there = {directive.low for directive in lines}
     for line in lines:
         has = f"has {name_of(line.keyword)} on line {line.number}"
         if line.low not in known:

@@ -57,28 +57,28 @@ def _names(text: str) -> tuple[str, ...] | None:
 
 def _of_both(kind: str, units: list[Unit]) -> Iterator[str]:
     """What is wrong with switches and blocks alike."""
-    if any(not each.name for each in units):
+    if any(not unit.name for unit in units):
         yield f"has a {kind} without a name"
-    twice = [name for name, times in Counter(each.name for each in units).items() if times > 1 and name]
+    twice = [name for name, times in Counter(unit.name for unit in units).items() if times > 1 and name]
     if twice:
         yield f"has {kind} {name_of(twice[0])} twice"
-    for each in units:
-        if each.nodes and _names(each.nodes) is None:
-            yield f"has {kind} {name_of(each.name)}, whose nodes aren't a hostlist"
+    for unit in units:
+        if unit.nodes and _names(unit.nodes) is None:
+            yield f"has {kind} {name_of(unit.name)}, whose nodes aren't a hostlist"
 
 
 def _of_switches(units: list[Unit]) -> Iterator[str]:
     yield from _of_both("switch", units)
     below: dict[str, tuple[str, ...]] = {}
-    known = {each.name for each in units}
-    for each in units:
-        children = _names(each.children) if each.children and not each.nodes else ()
+    known = {unit.name for unit in units}
+    for unit in units:
+        children = _names(unit.children) if unit.children and not unit.nodes else ()
         if children is None:
-            yield f"has switch {name_of(each.name)}, whose children aren't a hostlist"
-        elif lost := [child for child in children if child not in known or child == each.name]:
-            yield f"has switch {name_of(each.name)} with {name_of(lost[0])} below it, which is no other switch of the file"
+            yield f"has switch {name_of(unit.name)}, whose children aren't a hostlist"
+        elif lost := [child for child in children if child not in known or child == unit.name]:
+            yield f"has switch {name_of(unit.name)} with {name_of(lost[0])} below it, which is no other switch of the file"
         else:
-            below[each.name] = children
+            below[unit.name] = children
     if _turns(below):
         yield "has switches that are below one another"
 
@@ -94,14 +94,14 @@ def _turns(below: Mapping[str, Iterable[str]]) -> bool:
 def _of_blocks(units: list[Unit], sizes: Sequence[object] | None, hosts: frozenset[str]) -> Iterator[str]:
     yield from _of_both("block", units)
     if sizes is None:
-        if not any(hosts.intersection(_names(each.nodes) or ()) for each in units):
+        if not any(hosts.intersection(_names(unit.nodes) or ()) for unit in units):
             yield (
                 "has no block sizes, and slurmctld takes the number of nodes of the first block, which is 0 until pods"
                 " register: set BlockSizes (in topology.yaml block_sizes)"
             )
         return
-    whole = [each for each in sizes if isinstance(each, int) and not isinstance(each, bool) and each > 0]
-    if len(whole) != len(sizes) or not all(_fits(each, whole[0]) for each in whole):
+    whole = [size for size in sizes if isinstance(size, int) and not isinstance(size, bool) and size > 0]
+    if len(whole) != len(sizes) or not all(_fits(size, whole[0]) for size in whole):
         yield "has block sizes that aren't numbers above 0, each the first one times 1, 2, 4, 8 and so on"
 
 
@@ -129,15 +129,15 @@ def _conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     where = at(f"controller.configFiles.{_CONF}")
     if plugin == "tree":
         units = [Unit(r["switchname"], r.get("nodes", ""), r.get("switches", "")) for r in rows if "switchname" in r]
-        both = [each.name for each in units if each.nodes and each.children]
-        faults = [f"has switch {name_of(each)} with nodes and switches" for each in both] or list(_of_switches(units))
+        both = [unit.name for unit in units if unit.nodes and unit.children]
+        faults = [f"has switch {name_of(switch)} with nodes and switches" for switch in both] or list(_of_switches(units))
     elif plugin == "ring":
         units = [Unit(r["ringname"], r.get("nodes", "")) for r in rows if "ringname" in r]
         faults = list(_of_both("ring", units))
     else:
         units = [Unit(r["blockname"], r.get("nodes", "")) for r in rows if "blockname" in r]
         texts = next((r["blocksizes"].split(",") for r in rows if "blocksizes" in r), None)
-        sizes = None if texts is None else [int(each) if _SIZE.fullmatch(each) else 0 for each in texts]
+        sizes = None if texts is None else [int(text) if _SIZE.fullmatch(text) else 0 for text in texts]
         faults = list(_of_blocks(units, sizes, _hosts(config))) if units else []
     yield from _said(where, faults)
 
@@ -148,12 +148,12 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     path = at(f"controller.configFiles.{_YAML}")
     try:
-        found = safe_yaml.read(text)
+        document = safe_yaml.read(text)
     except safe_yaml.NotYamlError as wrong:
         yield from _said(path, [str(wrong)])
         return
-    entries = [found] if isinstance(found, Mapping) else found
-    if not isinstance(entries, list) or not entries or not all(isinstance(each, Mapping) for each in entries):
+    entries = [document] if isinstance(document, Mapping) else document
+    if not isinstance(entries, list) or not entries or not all(isinstance(topology, Mapping) for topology in entries):
         words = "isn't a list of topologies, each with topology: NAME and what it is, as `- {topology: t1, flat: true}`"
         yield from _said(path, [words])
         return
@@ -165,17 +165,19 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _entries(text: str) -> list[Mapping[str, Any]] | None:
     """What topology.yaml has of topologies; None where it can't be read, which is said of the file."""
     try:
-        found = safe_yaml.read(text)
+        document = safe_yaml.read(text)
     except safe_yaml.NotYamlError:
         return None
-    return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, Mapping)]
+    return [
+        topology for topology in (document if isinstance(document, list) else [document]) if isinstance(topology, Mapping)
+    ]
 
 
 def _unread_plugin(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Where there is topology.yaml slurmctld asks TopologyPlugin no more (``topology_g_init``)."""
     own = config.slurmctld.extra_conf
     plugin = Conf(own).plugin("TopologyPlugin")
-    kinds = {key for each in _entries(config.slurmctld.config_files.get(_YAML, "")) or () for key in each} - _OF_ANY
+    kinds = {key for topology in _entries(config.slurmctld.config_files.get(_YAML, "")) or () for key in topology} - _OF_ANY
     if plugin and kinds and plugin not in kinds:
         yield at(f"controller.extraConf.{spelt(own, 'TopologyPlugin')}").warning(
             f"has no effect: topology.yaml is there, which says {', '.join(sorted(map(name_of, kinds)))}, and slurmctld goes"
@@ -186,10 +188,10 @@ def _unread_plugin(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _twice(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What slurmctld takes without a word, and does otherwise than the file says (run)."""
-    names = Counter(str(each["topology"]) for each in entries if "topology" in each)
+    names = Counter(str(topology["topology"]) for topology in entries if "topology" in topology)
     for name in (name for name, times in names.items() if times > 1):
         yield f"has topology {name_of(name)} twice, and a partition that names it gets one of them. Rename the other"
-    if sum(each.get("cluster_default") is True for each in entries) > 1:
+    if sum(topology.get("cluster_default") is True for topology in entries) > 1:
         yield "has cluster_default: true in two topologies, and one is the default. Keep it in that one"
 
 
@@ -198,12 +200,12 @@ def _of_topologies(
 ) -> Iterator[str]:
     """What is wrong with topology.yaml. One topology may stand without a list around it."""
     known = sorted(objects[""] - _OF_ANY)
-    for each in entries:
-        kinds = [kind for kind in known if each.get(kind)]
+    for topology in entries:
+        kinds = [kind for kind in known if topology.get(kind)]
         if len(kinds) != 1:
             yield f"has a topology with {' and '.join(kinds) or 'none'} of {', '.join(known)}: each has one"
             continue
-        inner = each[kinds[0]]
+        inner = topology[kinds[0]]
         if kinds[0] == "tree":
             units = _units(inner, "switches", "switch")
             yield from _of_switches(units) if units else ["has a tree without switches"]
@@ -224,15 +226,15 @@ def _of_topologies(
 
 def _of_toruses(inner: Mapping[str, Any]) -> Iterator[str]:
     """Sizes above 0, whose product is the number of nodes (``_validate_torus3d_config``)."""
-    for each in inner["toruses"]:
-        dims = each.get("dims") if isinstance(each, Mapping) else None
+    for torus in inner["toruses"]:
+        dims = torus.get("dims") if isinstance(torus, Mapping) else None
         sizes = [dims.get(axis) for axis in "xyz"] if isinstance(dims, Mapping) else []
         whole = [size for size in sizes if isinstance(size, int) and not isinstance(size, bool) and size > 0]
         if len(whole) != len("xyz"):
             yield "has a torus without dims: {x: …, y: …, z: …}, numbers above 0"
             continue
-        nodes = _names(_text(each.get("nodes")))
-        if nodes and each.get("regions"):
+        nodes = _names(_text(torus.get("nodes")))
+        if nodes and torus.get("regions"):
             yield "has a torus with nodes and regions, of which it has one"
         elif nodes and len(nodes) != prod(whole):
             yield f"has a torus of {len(nodes)} nodes whose dims make {prod(whole)}"
@@ -240,8 +242,8 @@ def _of_toruses(inner: Mapping[str, Any]) -> Iterator[str]:
 
 def _units(value: object, word: str, name: str) -> list[Unit]:
     listed: Any = value.get(word) if isinstance(value, Mapping) else None
-    rows = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
-    return [Unit(*(_text(each.get(key)) for key in (name, "nodes", "children"))) for each in rows]
+    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
+    return [Unit(*(_text(row.get(key)) for key in (name, "nodes", "children"))) for row in rows]
 
 
 def _text(value: object) -> str:
@@ -259,11 +261,11 @@ def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     entries = [{"topology": "default"}] if text is None else _entries(text)
     if entries is None:
         return
-    known = {str(each["topology"]) for each in entries if "topology" in each}
-    lines = {**partition_parameters(config)} | {f"{each.path}.config": each.config for each in config.external.slurmd_hosts}
+    known = {str(topology["topology"]) for topology in entries if "topology" in topology}
+    lines = {**partition_parameters(config)} | {f"{host.path}.config": host.config for host in config.external.slurmd_hosts}
     for path, parameters in lines.items():
         for key, value in parameters.items():  # a node's has units behind each name: t1:s1,t2:b3
-            named = {each.partition(":")[0] for each in value.split(",")} if "slurmdHosts" in path else {value}
+            named = {place.partition(":")[0] for place in value.split(",")} if "slurmdHosts" in path else {value}
             if key.lower() == "topology" and not named <= known:
                 yield at(f"{path}.{key}").error(
                     f"names {name_of(value)}, and the topologies are: {', '.join(sorted(map(name_of, known))) or 'none'}."
@@ -276,23 +278,25 @@ def _topologies(config: StackConfig) -> Iterator[tuple[str, list[Unit]]]:
     files = config.slurmctld.config_files
     plugin = Conf(config.slurmctld.extra_conf).plugin("TopologyPlugin")
     if _YAML in files:
-        for each in _entries(files[_YAML]) or ():
-            yield from ((_YAML, _units(each.get(kind), word, name)) for kind, (word, name) in _WITH_NODES.items())
+        for topology in _entries(files[_YAML]) or ():
+            yield from ((_YAML, _units(topology.get(kind), word, name)) for kind, (word, name) in _WITH_NODES.items())
     elif _CONF in files and plugin in UNITS:
         rows = [row for _, row in rows_of(files[_CONF])]
         head = UNITS[plugin].lower()
-        yield _CONF, [Unit(each[head], each.get("nodes", "")) for each in rows if head in each]
+        yield _CONF, [Unit(row[head], row.get("nodes", "")) for row in rows if head in row]
 
 
 def _members(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Nodes that are none of the stack's, and nodes in two switches or blocks: slurmctld takes both (run)."""
     hosts = _hosts(config)
-    any_name = any(each.on_each_node for each in config.nodesets.values())
+    any_name = any(nodeset.on_each_node for nodeset in config.nodesets.values())
     for file, units in _topologies(config):
         path, where, told = at(f"controller.configFiles.{file}"), dict[str, str](), set[tuple[str, str]]()
         for unit in units:
             named = dict.fromkeys(_names(unit.nodes) or ()) if unit.nodes.lower() != "all" else {}
-            lost = [n for n in named if n not in hosts and not any(names.is_node_of(n, each) for each in config.nodesets)]
+            lost = [
+                n for n in named if n not in hosts and not any(names.is_node_of(n, nodeset) for nodeset in config.nodesets)
+            ]
             if lost and not any_name:
                 yield path.warning(
                     f"has {some(map(name_of, lost), 1)} in {name_of(unit.name)},"

@@ -60,7 +60,7 @@ def _is_named(item: str) -> bool:
 
 
 def _no_resource(items: list[str]) -> str:
-    hints = [f"gres/{name_of(each)}" for each in items if "/" not in each and each]
+    hints = [f"gres/{name_of(resource)}" for resource in items if "/" not in resource and resource]
     hint = f". For a generic resource write {', '.join(hints)}" if hints else ""
     return (
         f"has {', '.join(map(name_of, items))}, where Slurm takes {', '.join(sorted(OWN_TRES))}, or a name behind"
@@ -75,8 +75,8 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     tracked = OWN_TRES | set(_conf(config).words(_TRACKED))
     own = config.slurmctld.extra_conf
     lines = {"controller.extraConf": ("PriorityWeightTRES", own)}
-    lines |= {path: ("TRESBillingWeights", each) for path, each in partition_parameters(config).items()}
-    lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", each.extra_conf) for name, each in config.nodesets.items()}
+    lines |= {path: ("TRESBillingWeights", settings) for path, settings in partition_parameters(config).items()}
+    lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", nodeset.extra_conf) for name, nodeset in config.nodesets.items()}
     for path, (name, parameters) in lines.items():
         if key := spelt(parameters, name):
             items = [item for item in parameters[key].split(",") if item]
@@ -88,9 +88,9 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue
             named = {item.partition("=")[0].lower() for item in items}
             lacking = sorted(named - tracked)
-            if wrong := [each for each in lacking if not _is_named(each)]:
+            if wrong := [resource for resource in lacking if not _is_named(resource)]:
                 yield at(f"{path}.{key}").error(f"{_no_resource(wrong)}, each with =WEIGHT behind it; {_ENDS}")
-            if untracked := [each for each in lacking if _is_named(each)]:
+            if untracked := [resource for resource in lacking if _is_named(resource)]:
                 whole = ",".join(map(name_of, [*_conf(config).words(_TRACKED), *untracked]))
                 yield at(f"{path}.{key}").error(
                     f"has {', '.join(map(name_of, untracked))}, which slurmctld doesn't track: {_ENDS}. Set {_TRACKED}:"
@@ -100,11 +100,11 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Types of nodes are in GresTypes, and what divides GPUs has GPUs beside it (gres.c: fatal, or the node loses them)."""
-    for path, found in by_node(config).items():
-        names = {each.name for each in found}
-        for each in sorted(names & gres.SHARED if "gpu" not in names else ()):
+    for path, gres_items in by_node(config).items():
+        names = {gres_item.name for gres_item in gres_items}
+        for kind in sorted(names & gres.SHARED if "gpu" not in names else ()):
             yield at(path).error(
-                f"has {each} without gpu: it divides the GPUs of the same node, and slurmctld refuses GresTypes without gpu."
+                f"has {kind} without gpu: it divides the GPUs of the same node, and slurmctld refuses GresTypes without gpu."
                 " Add gpu:COUNT"
             )
     own = config.slurmctld.extra_conf
@@ -112,7 +112,7 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     given = own[key].split(",")
     path = f"controller.extraConf.{key}"
-    if lacking := [each for each in types_of(config) if each not in given]:
+    if lacking := [gres_type for gres_type in types_of(config) if gres_type not in given]:
         yield at(path).error(
             f"lacks {', '.join(map(name_of, lacking))}, which nodes have: slurmctld would drop it from them, and no job"
             f" could ask for it. Add it, or leave {key} out: this program writes the types of all nodes"
@@ -123,13 +123,15 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A node has all GRES of a name with a type, or all without (``_foreach_slurm_conf``: fatal for slurmd, run)."""
-    nodes = [(f"nodesets.{name}.gres", each.slurmd_conf) for name, each in config.nodesets.items()]
+    nodes = [(f"nodesets.{name}.gres", nodeset.slurmd_conf) for name, nodeset in config.nodesets.items()]
     nodes += [(f"{host.path}.config", host.config) for host in config.external.slurmd_hosts]
-    found: dict[tuple[str, str], None] = {}
+    mixed_names: dict[tuple[str, str], None] = {}
     for path, parameters in nodes:
-        typed, others = ({each.name for each in gres.items(parameters) if each.typed is kind} for kind in (True, False))
-        found |= dict.fromkeys((path, name) for name in sorted(typed & others))
-    for path, name in found:
+        typed, others = (
+            {gres_item.name for gres_item in gres.items(parameters) if gres_item.typed is kind} for kind in (True, False)
+        )
+        mixed_names |= dict.fromkeys((path, name) for name in sorted(typed & others))
+    for path, name in mixed_names:
         yield at(path).error(
             f"has {name_of(name)} with a type and {name_of(name)} without: slurmd ends over it, and no job runs on such a"
             " node. Give each a type, or none"
@@ -171,16 +173,16 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         devices = sum(
             count for resource, count in nodeset.resources.extended.items() if resource.endswith(("/gpu", "/gpus"))
         )
-        found = gres.items(nodeset.slurmd_conf)
-        count = sum(each.count for each in found if each.name == "gpu")
-        other = next((each for each in found if each.name.lower() == "gpu" != each.name), None)
+        gres_items = gres.items(nodeset.slurmd_conf)
+        count = sum(gres_item.count for gres_item in gres_items if gres_item.name == "gpu")
+        other = next((gres_item for gres_item in gres_items if gres_item.name.lower() == "gpu" != gres_item.name), None)
         if devices and other:
             yield at(f"nodesets.{name}.gres").warning(
                 f"has {name_of(other.name)}, and Slurm's own name is gpu, in small letters: --gpus, AutoDetect and all that"
                 f' Slurm does for GPUs is for gpu alone. Write "{other.of("gpu", devices)}"',
                 id="devices-without-gres",
             )
-        elif devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):
+        elif devices and not any(gres_item.name in ("gpu", *gres.SHARED) for gres_item in gres_items):
             yield at(extended).warning(
                 f"asks Kubernetes for {_gpus(devices)}, and gres names none: slurmctld gives no job any of them. Set, for"
                 f' example, gres: ["gpu:{devices}"]',
@@ -189,16 +191,16 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         elif devices and 0 < count < devices:
             yield at(f"nodesets.{name}.gres").warning(
                 f"has {_gpus(count)}, and resources.extended asks Kubernetes for {devices}: jobs get only {count}."
-                f" {_whole([each for each in found if each.name == 'gpu'], devices)}",
+                f" {_whole([gres_item for gres_item in gres_items if gres_item.name == 'gpu'], devices)}",
                 id="devices-without-gres",
             )
 
 
-def _whole(found: list[gres.GresItem], devices: int) -> str:
+def _whole(gres_items: list[gres.GresItem], devices: int) -> str:
     """What to write so that jobs get all devices, of the models that are there."""
-    if len(found) == 1:
-        alone = found[0].of("gpu", 0).removesuffix(":0")
-        return f'Write "{found[0].of("gpu", devices)}"; "{alone}" alone is one'
+    if len(gres_items) == 1:
+        alone = gres_items[0].of("gpu", 0).removesuffix(":0")
+        return f'Write "{gres_items[0].of("gpu", devices)}"; "{alone}" alone is one'
     return f"Write each model with its count, together {devices}: a model without one is one"
 
 
@@ -209,7 +211,7 @@ def _gpus(count: int) -> str:
 def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """More GPUs in Gres= than devices in the container: slurmctld drains the node (count reported lower than configured)."""
     for name, nodeset in config.nodesets.items():
-        count = sum(each.count for each in gres.items(nodeset.slurmd_conf) if each.name == "gpu")
+        count = sum(gres_item.count for gres_item in gres.items(nodeset.slurmd_conf) if gres_item.name == "gpu")
         devices = sum(nodeset.resources.extended.values())
         if devices and count > devices:
             yield at(f"nodesets.{name}.gres").warning(
@@ -218,10 +220,10 @@ def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 id="gres-without-devices",
             )
             continue
-        found = [each for each in gres.items(nodeset.slurmd_conf) if each.name == "gpu"]
+        gpus = [gres_item for gres_item in gres.items(nodeset.slurmd_conf) if gres_item.name == "gpu"]
         for resource, slices in nodeset.resources.extended.items():
             kind = resource.partition("/mig-")[2]
-            count = sum(each.count for each in found if kind and each.type == kind)
+            count = sum(gres_item.count for gres_item in gpus if kind and gres_item.type == kind)
             if count > slices:
                 yield at(f"nodesets.{name}.gres").warning(
                     f"has {count} of gpu:{name_of(kind)}, and resources.extended asks Kubernetes for {slices} of"

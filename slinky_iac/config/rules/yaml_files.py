@@ -24,8 +24,8 @@ _MOST: Final = 3
 
 def unread(document: object, release: str, file: str) -> Iterator[str]:
     """Names in a document that a release doesn't read at their place in ``file``, each as a sentence."""
-    found = dict.fromkeys(_unread(document, "", slurm_words.objects(release, file)))
-    for place, key in list(found)[:_MOST]:
+    keys = dict.fromkeys(_unread(document, "", slurm_words.objects(release, file)))
+    for place, key in list(keys)[:_MOST]:
         known = slurm_words.objects(release, file)[place]
         later = slurm_words.since(key, release, file, place)
         close = closest(key, sorted(known))
@@ -39,8 +39,8 @@ def unread(document: object, release: str, file: str) -> Iterator[str]:
 
 def _unread(value: object, place: str, objects: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
     if isinstance(value, list):
-        for each in value:
-            yield from _unread(each, place, objects)
+        for child in value:
+            yield from _unread(child, place, objects)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if str(key) not in objects[place]:
@@ -68,7 +68,7 @@ def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     for said in unread(document, config.slurm_release, _NAMESPACE):
         yield path.error(f"{said} (namespace.yaml(5))")
-    for options in (document.get("defaults"), *(each.get("options") for each in listed(document, "node_confs"))):
+    for options in (document.get("defaults"), *(node_conf.get("options") for node_conf in listed(document, "node_confs"))):
         if isinstance(options, Mapping) and isinstance(options.get("dirs"), list | Mapping):
             yield path.error(
                 "has dirs that aren't a text, so no slurmd starts with it. Write the folders with commas between, as"

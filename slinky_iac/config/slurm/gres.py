@@ -44,11 +44,11 @@ class GresItem:
     def parse(cls, text: str) -> GresItem | None:
         """None: it isn't an item of Gres=. A type that begins with a digit needs a count behind it: Slurm would take it for
         one and drop the item ("Bad GRES configuration")."""
-        found = _ITEM.fullmatch(text)
-        if found is None or (found[2] and found[4] is None and found[2][1].isdigit()):
+        match = _ITEM.fullmatch(text)
+        if match is None or (match[2] and match[4] is None and match[2][1].isdigit()):
             return None
-        digits, unit = found[4] or "1", (found[5] or "").lower()
-        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, (found[2] or "")[1:])
+        digits, unit = match[4] or "1", (match[5] or "").lower()
+        return cls(match[1], int(digits) * _size(unit) if len(digits) < 16 else 0, (match[2] or "")[1:])
 
 
 def _size(unit: str) -> int:
@@ -62,4 +62,4 @@ def items(parameters: Mapping[str, str]) -> tuple[GresItem, ...]:
     """What a node's parameters say in Gres=; an item that can't be read is left out."""
     texts = [text for key, text in parameters.items() if key.lower() == "gres"]
     parsed = (GresItem.parse(re.sub(r"\(.*\)$", "", item)) for text in texts for item in text.split(","))
-    return tuple(each for each in parsed if each is not None)
+    return tuple(gres_item for gres_item in parsed if gres_item is not None)

@@ -22,38 +22,40 @@ _OF_OTHERS: Final = frozenset({*_AUTODETECT.values(), *_SAME, "nrt"})
 
 def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
     """The same by the path of the setting, for NodeSets and outside hosts that have any."""
-    found = {f"nodesets.{name}.gres": items(each.slurmd_conf) for name, each in config.nodesets.items()}
+    resources = {f"nodesets.{name}.gres": items(nodeset.slurmd_conf) for name, nodeset in config.nodesets.items()}
     for host in config.external.slurmd_hosts:  # those of one entry may differ by the node table
         path = f"{host.path}.config"
-        found[path] = tuple(dict.fromkeys((*found.get(path, ()), *items(host.config))))
-    return {path: each for path, each in found.items() if each}
+        resources[path] = tuple(dict.fromkeys((*resources.get(path, ()), *items(host.config))))
+    return {path: gres_items for path, gres_items in resources.items() if gres_items}
 
 
 def types_of(config: StackConfig) -> tuple[str, ...]:
     """Names for GresTypes=: what NodeSets and outside hosts have, and gpu beside what divides GPUs."""
-    names = {each.name for found in by_node(config).values() for each in found}
+    names = {gres_item.name for gres_items in by_node(config).values() for gres_item in gres_items}
     return tuple(sorted(names | ({"gpu"} if names & SHARED else set())))
 
 
 def with_gpus(config: StackConfig) -> tuple[str, ...]:
     """Paths of the settings of nodes with GPUs. One that has only what divides GPUs is refused elsewhere."""
-    return tuple(path for path, found in by_node(config).items() if any(each.name == "gpu" for each in found))
+    return tuple(
+        path for path, gres_items in by_node(config).items() if any(gres_item.name == "gpu" for gres_item in gres_items)
+    )
 
 
 def with_gres_conf(config: StackConfig) -> StackConfig:
     """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
     without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
-    found = vendors(config)
-    if not lacks_gres_conf(config) or len(found) != 1 or found & {"", _SLICES}:
+    methods = vendors(config)
+    if not lacks_gres_conf(config) or len(methods) != 1 or methods & {"", _SLICES}:
         return config
-    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={found.pop()}\n"}
+    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={methods.pop()}\n"}
     controller = config.controller.model_copy(update={"config_files": files})
     return config.model_copy(update={"controller": controller})
 
 
 def vendors(config: StackConfig) -> set[str]:
     """AutoDetect of each vendor whose GPUs NodeSets ask Kubernetes for; empty for one that isn't known."""
-    return {each for path in with_gpus(config) for each in autodetects(config, path)}
+    return {method for path in with_gpus(config) for method in autodetects(config, path)}
 
 
 def autodetects(config: StackConfig, path: str) -> set[str]:
@@ -83,7 +85,7 @@ def lines_for(config: StackConfig, path: str) -> str:
 
 def finds_others_alone(wanted: str, given: set[str]) -> bool:
     """Whether every AutoDetect of ``given`` finds devices of one vendor, and none of them those of ``wanted``."""
-    return given <= _OF_OTHERS and wanted not in given | {_SAME.get(each, each) for each in given}
+    return given <= _OF_OTHERS and wanted not in given | {_SAME.get(method, method) for method in given}
 
 
 def outside_line(config: StackConfig) -> str:
@@ -91,8 +93,8 @@ def outside_line(config: StackConfig) -> str:
     NodeSet has any, and without the vendor where that isn't one that is known."""
     if not config.slurmctld.hosts or not any(path.startswith("nodesets.") for path in with_gpus(config)):
         return ""
-    found = sorted(vendors(config))
-    return f"AutoDetect={found[0] if len(found) == 1 and found[0] else '…'}"
+    methods = sorted(vendors(config))
+    return f"AutoDetect={methods[0] if len(methods) == 1 and methods[0] else '…'}"
 
 
 def operators_gres_conf(config: StackConfig) -> str | None:

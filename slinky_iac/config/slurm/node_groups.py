@@ -33,7 +33,7 @@ def hosts_in(member: str) -> tuple[str, ...]:
 
 def _of_all(host: SlurmdHost) -> tuple[tuple[str, str], ...]:
     """What all hosts of a line have: not the port, where each has its own."""
-    return tuple(each for each in host.config.items() if not host.ports or each[0].lower() != "port")
+    return tuple(parameter for parameter in host.config.items() if not host.ports or parameter[0].lower() != "port")
 
 
 def _with_ports(host: SlurmdHost, ports: str) -> Mapping[str, str]:

@@ -52,7 +52,7 @@ def recorded(lines: Iterable[str] | None) -> tuple[RecordedNode, ...] | None:
     is anything else."""
     if lines is None:
         return None
-    found: list[RecordedNode] = []
+    nodes: list[RecordedNode] = []
     for line in lines:
         words: dict[str, str] = {}
         for word in line.split():  # the first of a name: what comes later may be somebody's text
@@ -61,8 +61,8 @@ def recorded(lines: Iterable[str] | None) -> tuple[RecordedNode, ...] | None:
         if not words.get("NodeName"):
             return None
         states = frozenset(state.rstrip(_SUFFIXES) for state in words.get("State", "").split("+"))
-        found.append(RecordedNode(words["NodeName"], states, tuple(words.get("AvailableFeatures", "").split(","))))
-    return tuple(found)
+        nodes.append(RecordedNode(words["NodeName"], states, tuple(words.get("AvailableFeatures", "").split(","))))
+    return tuple(nodes)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class NodeRecords:
 
 def node_records(config: StackConfig, live: Iterable[Registered] = ()) -> NodeRecords:
     """The records of a stack. ``live``: the nodes that slurmctld has now; none where that isn't known."""
-    seen = {each.name: any(each.registered_by(nodeset) for nodeset in config.nodesets) for each in live}
+    seen = {node.name: any(node.registered_by(nodeset) for nodeset in config.nodesets) for node in live}
     pods = sum(nodeset.most for nodeset in config.nodesets.values())
     others = {host.name for host in config.external.slurmd_hosts} | {name for name, ours in seen.items() if not ours}
     return NodeRecords(max(pods, sum(seen.values())), len(others))

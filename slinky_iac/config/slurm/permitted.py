@@ -266,7 +266,7 @@ OWN_RULES: Final = ("nodename", "partitionname", "nodeset", "authaltparameters",
 def allowed(name: str, form: str) -> str:
     """What a form allows, in words, as ``" (allowed: …)"``; empty where only the form itself could say it."""
     listed = re.fullmatch(r"(?:\((\w+/)\)\?)?\(?([\w|]+)\)?", form)
-    choices = ", ".join(f"{listed[1] or ''}{each}" for each in listed[2].split("|")) if listed else ""
+    choices = ", ".join(f"{listed[1] or ''}{choice}" for choice in listed[2].split("|")) if listed else ""
     said = choices or ALLOWED.get(form) or ALLOWED.get(name, "")
     return f" (allowed: {said})" if said else ""
 

@@ -57,8 +57,8 @@ RUNTIME: Final = (
 _KILL: Final = r"(/(usr/)?bin/)?kill -s (SIG)?[A-Z]{1,9}[0-9]? %p"
 """Ends the container's own process, as in the example for Singularity (containers.html)."""
 OCI: Final = {
-    **{f"runtime{each}": RUNTIME for each in ("create", "query", "run", "start")},
-    **{f"runtime{each}": (f"{RUNTIME[0]}|{_KILL}", RUNTIME[1]) for each in ("delete", "kill")},
+    **{f"runtime{command}": RUNTIME for command in ("create", "query", "run", "start")},
+    **{f"runtime{command}": (f"{RUNTIME[0]}|{_KILL}", RUNTIME[1]) for command in ("delete", "kill")},
     "mountspooldir": (r"/[\w./%+-]{1,200}", "it is a folder inside the container"),
 }
 """The same for oci.conf."""

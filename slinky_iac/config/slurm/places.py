@@ -19,7 +19,7 @@ class Place:
 
 def places_of(text: str) -> tuple[Place, ...]:
     """``topo-switch:core:s1,topo-block:b1`` as slurmctld reads it (``topology_g_add_rm_node``)."""
-    split = (each.split(":") for each in text.split(",") if each)
+    split = (place.split(":") for place in text.split(",") if place)
     return tuple(Place(name, tuple(unit for unit in units if unit)) for name, *units in split)
 
 

@@ -19,5 +19,5 @@ _TAKEN_OFF: Final = {
 
 def bare(parameter: str, name: str) -> str:
     """A plugin's name without its kind, as ``jwt`` of ``auth/jwt``; as it is written where Slurm takes nothing off."""
-    kind = next((each for each in _TAKEN_OFF.get(parameter, ()) if name.startswith(each)), "")
+    kind = next((prefix for prefix in _TAKEN_OFF.get(parameter, ()) if name.startswith(prefix)), "")
     return name.removeprefix(kind)

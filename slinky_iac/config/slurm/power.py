@@ -69,7 +69,7 @@ class PowerSaving:
 
     def takes(self, config: StackConfig) -> tuple[str, ...]:
         """NodeSets of a stack whose idle pods are powered down."""
-        if not self._can or any(each.lower() == _STATE for each in self.states):
+        if not self._can or any(state.lower() == _STATE for state in self.states):
             return ()
         times = {name: self.time_of(config, name) for name in config.nodesets}
         return tuple(name for name, time in times.items() if time.lower() not in _NEVER and not self._leaves(config, name))
@@ -80,14 +80,16 @@ class PowerSaving:
         if time := Conf(own.extra_conf)[_TIME]:
             return time
         parameters = [own.partition.config] if own.partition.enabled else []
-        parameters += [each.config for each in config.partitions.values() if {nodeset, "ALL"} & set(each.nodesets)]
-        given = [time for each in parameters if (time := Conf(each)[_TIME])]
+        parameters += [
+            partition.config for partition in config.partitions.values() if {nodeset, "ALL"} & set(partition.nodesets)
+        ]
+        given = [time for settings in parameters if (time := Conf(settings)[_TIME])]
         return max(given, key=_length, default=self.time)
 
     def _leaves(self, config: StackConfig, nodeset: str) -> bool:
         """Whether a partition with all of the NodeSet, or its NodeSet= line, is excluded."""
         own = config.nodesets[nodeset].partition.enabled
-        partitions = {name for name, each in config.partitions.items() if {nodeset, "ALL"} & set(each.nodesets)}
+        partitions = {name for name, partition in config.partitions.items() if {nodeset, "ALL"} & set(partition.nodesets)}
         partitions |= {nodeset} if own else set()
         return self._names(config, nodeset) or not partitions.isdisjoint(self.partitions)
 
@@ -95,7 +97,7 @@ class PowerSaving:
         """Whether SuspendExcNodes has the NodeSet, or each of its nodes: ``NODES:2`` are two of them alone. What can't be
         read is taken to."""
         try:
-            named = {host for each in self.nodes if ":" not in each for host in expand(each)}
+            named = {host for hostlist in self.nodes if ":" not in hostlist for host in expand(hostlist)}
         except HostlistError:
             return True
         own = names.nodeset_hostname(nodeset)

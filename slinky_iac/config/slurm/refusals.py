@@ -83,8 +83,8 @@ class Conf:
 
     def beyond(self, key: str, option: str, most: int) -> bool:
         """Whether ``option=NUMBER`` among a value's items is greater than ``most``."""
-        found = re.search(rf"{option}=([0-9]{{1,18}})", self[key])
-        return found is not None and int(found[1]) > most
+        match = re.search(rf"{option}=([0-9]{{1,18}})", self[key])
+        return match is not None and int(match[1]) > most
 
     def bare(self, key: str) -> bool:
         """Whether a plugin is set without PrologFlags that contain jobs."""
@@ -128,7 +128,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("MaxDBDMsgs", lambda c: c.number("MaxDBDMsgs", 10000) < 10000, "must be 10000 or more"),
     ("PriorityDecayHalfLife", lambda c: c["PriorityDecayHalfLife"] == "0" and not c["PriorityUsageResetPeriod"], "is 0, so usage would grow for ever: set PriorityUsageResetPeriod beside it"),
     ("PriorityCalcPeriod", lambda c: c["PriorityCalcPeriod"] in ("0", "-1", "unlimited", "infinite"), "must be a minute or more"),
-    ("SlurmctldParameters", lambda c: c.has("SlurmctldParameters", "rl_enable") and any(_RATE.match(each) for each in c.words("SlurmctldParameters")), "has a limit of requests that isn't a number: give rl_bucket_size, rl_refill_rate, rl_refill_period and rl_table_size whole numbers above 0, rl_log_freq one from -1 on"),
+    ("SlurmctldParameters", lambda c: c.has("SlurmctldParameters", "rl_enable") and any(_RATE.match(word) for word in c.words("SlurmctldParameters")), "has a limit of requests that isn't a number: give rl_bucket_size, rl_refill_rate, rl_refill_period and rl_table_size whole numbers above 0, rl_log_freq one from -1 on"),
     ("PropagatePrioProcess", lambda c: c.number("PropagatePrioProcess", 0) > 2, "takes 0, 1 or 2"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_script_size", _LONGEST_SCRIPT), f"has a max_script_size above {_LONGEST_SCRIPT}, the most: lower it"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_submit_line_size", _LONGEST_LINE), f"has a max_submit_line_size above {_LONGEST_LINE}, the most: lower it"),

@@ -46,7 +46,7 @@ def of_lifecycle(value: object) -> Iterator[tuple[str, str]]:
 
 def of_command(command: object) -> Iterator[str]:
     """What is wrong with a command of a container: a list of words, of which a shell reads the one behind its -c."""
-    words = [str(each) for each in command] if isinstance(command, list) else []
+    words = [str(word) for word in command] if isinstance(command, list) else []
     inline = next((at for at, word in enumerate(words) if _INLINE.fullmatch(word)), 0)
     if inline and all(map(_BEFORE.fullmatch, words[:inline])):
         words = words[inline + 1 :]

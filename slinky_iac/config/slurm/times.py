@@ -13,11 +13,11 @@ _TIME: Final = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9})
 
 def minutes(text: str) -> int | None:
     """Minutes of a time, seconds rounded up as slurmctld does; None where there is no limit, or none that can be read."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
-    days, *rest = found.groups()
-    numbers = [int(each) for each in rest if each is not None]
+    days, *rest = match.groups()
+    numbers = [int(digits) for digits in rest if digits is not None]
     if days is not None:
         hours, whole, seconds = (*numbers, 0, 0)[:3]
         return int(days) * 1440 + hours * 60 + whole + (seconds + 59) // 60

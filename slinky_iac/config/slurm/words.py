@@ -150,28 +150,35 @@ class Words:
         if known is None:
             return ()
         exact = key.lower() in _IN_CAPITALS
-        return tuple(each for each in value.split(",") if each and (each if exact else each.lower()) not in known)
+        return tuple(word for word in value.split(",") if word and (word if exact else word.lower()) not in known)
 
     def passed_over(self, key: str, value: str) -> tuple[str, ...]:
         """The options of a value that the daemon doesn't know, and passes over; none for a parameter without such a list."""
         known = self.options.get(key.lower())
-        named = [each.strip().partition("=")[0] for each in value.split(",")] if known else []
+        named = [option.strip().partition("=")[0] for option in value.split(",")] if known else []
         if key.lower() in _BY_BEGINNING:
-            return tuple(each for each in named if each and not _begins(each.lower(), known or frozenset()))
-        return tuple(each for each in named if each and not each.isdigit() and each.lower() not in (known or ()))
+            return tuple(option for option in named if option and not _begins(option.lower(), known or frozenset()))
+        return tuple(option for option in named if option and not option.isdigit() and option.lower() not in (known or ()))
 
     def like(self, key: str, option: str) -> str:
         """The option of a parameter that was meant by another word; empty where none is like it."""
-        known = [each for each in sorted(self.options.get(key.lower(), ())) if not each.endswith(option.lower())]
+        known = [
+            candidate for candidate in sorted(self.options.get(key.lower(), ())) if not candidate.endswith(option.lower())
+        ]
         return closest(option, known)
 
     def hint(self, key: str, option: str, page: str) -> str:
         """What was meant by an option that the daemon passes over: the one that is like it, the closest of many, or all."""
         if like := self.like(key, option):
             return f"did you mean {like}?"
-        spelt = {each.lower(): each for kind in _table().values() for each in kind["options of slurm.conf"]}
+        spelt = {parameter.lower(): parameter for kind in _table().values() for parameter in kind["options of slurm.conf"]}
         if other := next(
-            (spelt[each] for each in spelt if each not in _OF_STATES and option.lower() in self.options.get(each, ())), ""
+            (
+                spelt[parameter]
+                for parameter in spelt
+                if parameter not in _OF_STATES and option.lower() in self.options.get(parameter, ())
+            ),
+            "",
         ):
             return f"it is an option of {other}"
         known = sorted(self.options.get(key.lower(), ()))
@@ -194,14 +201,16 @@ class Words:
         kind = _PLUGINS.get(key.lower(), "")
         known = self.plugins.get(kind, frozenset())
         none = frozenset({"none"} if kind in _MAY_BE_NONE else ())
-        taken = {f"{kind}/{each}" for each in (none if kind in _ADDED else known | none)} | _OTHERS.get(kind, frozenset())
+        taken = {f"{kind}/{plugin}" for plugin in (none if kind in _ADDED else known | none)} | _OTHERS.get(
+            kind, frozenset()
+        )
         taken |= none if kind in _WHOLE else known | none
-        versions = [each for each in value.split(",") if kind == "mpi" and _PMIX.fullmatch(each)]
+        versions = [plugin for plugin in value.split(",") if kind == "mpi" and _PMIX.fullmatch(plugin)]
         old, new = _REPLACED.get(kind, (kind, kind))
-        named = [each.replace(old, new) for each in value.split(",")]
-        lacking = [each for each in named if each and each not in taken and each not in versions]
+        named = [plugin.replace(old, new) for plugin in value.split(",")]
+        lacking = [plugin for plugin in named if plugin and plugin not in taken and plugin not in versions]
         before = "" if kind in _ADDED else f"{kind}/"
-        return ", ".join(f"{before}{each}" for each in sorted(known)) if known and lacking else ""
+        return ", ".join(f"{before}{plugin}" for plugin in sorted(known)) if known and lacking else ""
 
     def twice_named(self, key: str, value: str) -> str:
         """What a daemon loads where a value has a kind that it puts before the value itself; ``""`` for none."""
@@ -211,7 +220,7 @@ class Words:
 
 
 def _begins(word: str, known: frozenset[str]) -> bool:
-    return any(word.startswith(each) or each.startswith(word) for each in known)
+    return any(word.startswith(option) or option.startswith(word) for option in known)
 
 
 def _number(text: str, bits: int) -> str:
@@ -229,12 +238,12 @@ def _as_c(text: str) -> int:
 
 @cache
 def _table() -> dict[str, dict[str, dict[str, str]]]:
-    found: dict[str, dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("table.json").read_text())
-    return found
+    table: dict[str, dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("table.json").read_text())
+    return table
 
 
 def _of_release(release: str) -> dict[str, dict[str, str]]:
-    older = [each for each in _table() if release_numbers(each) <= release_numbers(release)]
+    older = [version for version in _table() if release_numbers(version) <= release_numbers(release)]
     return _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
 
 
@@ -260,14 +269,14 @@ def words(release: str, file: str) -> Words:
     kinds |= {"include": "text"} if file.endswith(".conf") else {file.lower(): "text"}
     lists = {key.lower(): frozenset(names.split()) for key, names in of_release["words"].items()}
     lists |= dict.fromkeys(_LEVELS, lists["slurmctlddebug"] | {str(number) for number in range(10)})
-    limits = {each.upper() for each in lists["propagateresourcelimits"]}
-    lists |= dict.fromkeys(_IN_CAPITALS, frozenset({"ALL", "NONE", *limits, *(f"RLIMIT_{each}" for each in limits)}))
+    limits = {limit.upper() for limit in lists["propagateresourcelimits"]}
+    lists |= dict.fromkeys(_IN_CAPITALS, frozenset({"ALL", "NONE", *limits, *(f"RLIMIT_{limit}" for limit in limits)}))
     if file != "slurm.conf":
         lists = {key: known for key, known in lists.items() if key in (*_LEVELS, "debugflags")}
     plugins = {kind: frozenset(names.split()) for kind, names in of_release["plugins"].items()}
-    cgroups = frozenset({"autodetect", "disabled", *(f"cgroup/{each}" for each in plugins["cgroup"])})
+    cgroups = frozenset({"autodetect", "disabled", *(f"cgroup/{plugin}" for plugin in plugins["cgroup"])})
     lists |= _OF_LINES.get(file, {}) | ({"cgroupplugin": cgroups} if file == "cgroup.conf" else {})
-    options = {key.lower(): frozenset(each.split()) for key, each in of_release.get(f"options of {file}", {}).items()}
+    options = {key.lower(): frozenset(names.split()) for key, names in of_release.get(f"options of {file}", {}).items()}
     if "logtimeformat" in options:
         options["logtimeformat"] |= {"format_stderr"}  # slurm-operator writes it, and no release of the table reads it
     heads = tuple(of_release["heads"].get(file, "").split())
@@ -279,8 +288,8 @@ def values_of(release: str, key: str) -> dict[str, str]:
     """What slurmctld of a release makes of the options of a parameter, by options in lower case: ``LEAST..MOST`` and more
     numbers, open where it takes any; ``time``; words with ``|`` between; ``""`` for an option without a value."""
     of_release = _of_release(release)["values of slurm.conf"]
-    texts = [each for name, each in of_release.items() if name.lower() == key.lower()]
-    return {name: form for text in texts for name, _, form in (each.partition("=") for each in text.split())}
+    texts = [text for name, text in of_release.items() if name.lower() == key.lower()]
+    return {name: form for text in texts for name, _, form in (word.partition("=") for word in text.split())}
 
 
 @cache
@@ -292,8 +301,10 @@ def objects(release: str, file: str) -> dict[str, frozenset[str]]:
 
 def since(key: str, release: str, file: str, place: str) -> str:
     """The first release after ``release`` that reads a name in an object of ``file``; empty where none does."""
-    later = [each for each in sorted(_table(), key=release_numbers) if release_numbers(each) > release_numbers(release)]
-    return next((each for each in later if key in objects(each, file).get(place, ())), "")
+    later = [
+        version for version in sorted(_table(), key=release_numbers) if release_numbers(version) > release_numbers(release)
+    ]
+    return next((version for version in later if key in objects(version, file).get(place, ())), "")
 
 
 def _folded(release: str, kind: str) -> dict[str, str]:
@@ -335,15 +346,24 @@ def instead_of(key: str, file: str, release: str) -> str:
     """What to do about a parameter that a release doesn't read in this file or kind of line."""
     if instead := _SHOWN_AS.get(key.lower()):
         return f"It is what scontrol shows: write {instead} in its place"
-    known = {each.lower(): each for kind in _table().values() for names in kind[file].values() for each in names.split()}
-    if close := closest(key, [spelt for each, spelt in known.items() if each in words(release, file)]):
+    known = {
+        parameter.lower(): parameter
+        for kind in _table().values()
+        for names in kind[file].values()
+        for parameter in names.split()
+    }
+    if close := closest(key, [spelt for lower_name, spelt in known.items() if lower_name in words(release, file)]):
         return f"Did you mean {close}? Correct the name, or leave it out"
     for other in (*_FILES, "PartitionName", "NodeName"):
         if other != file and key in words(release, other):
             of_line = f"of a {other} line" if "." not in other else f"of {other}"
             place = _PLACES.get(other, f"controller.configFiles.{other}")
             return f"Leave it out here: it is a parameter {of_line}, which is in {place}"
-    since = [each for each in _table() if release_numbers(each) > release_numbers(release) and key in words(each, file)]
+    since = [
+        version
+        for version in _table()
+        if release_numbers(version) > release_numbers(release) and key in words(version, file)
+    ]
     if since:
         return f"Slurm {since[0]} reads it: leave it out, or set cluster.slurmVersion where that is what runs"
     return f"Correct the name ({file if '.' in file else 'slurm.conf'}(5)), or leave it out"

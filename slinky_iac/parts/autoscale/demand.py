@@ -59,26 +59,26 @@ def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) 
     )
 
 
-def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str, bool]]:
+def in_words(look: Today | None, settings: GateSettings) -> Iterator[tuple[str, bool]]:
     """Sentences for a preview, and whether each is a warning. None: not known, which isn't no demand."""
     name = settings.owner.nodeset
-    if found is None:
+    if look is None:
         yield f"{name}: today's demand is not known: Slurm gave no answer, or too many jobs wait to read them all", False
         return
-    demand, told = found.demand, Told.of(settings)
+    demand, told = look.demand, Told.of(settings)
     wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
     widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
     asked = demand.asked(told.step, told.least, settings.max_replicas)
-    if found.elsewhere:
-        widest += f" ({found.elsewhere} of them in other partitions too, and slurmctld counts each in one)"
+    if look.elsewhere:
+        widest += f" ({look.elsewhere} of them in other partitions too, and slurmctld counts each in one)"
     yield (
         f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
-        f" {settings.max_replicas}, and has {found.replicas}",
+        f" {settings.max_replicas}, and has {look.replicas}",
         False,
     )
-    if found.too_wide:
+    if look.too_wide:
         yield (
-            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.max_replicas} it never starts here, and it keeps"
+            f"{name}: {_some(look.too_wide)}. With maxReplicas {settings.max_replicas} it never starts here, and it keeps"
             " the autoscaler at its maximum. Raise maxReplicas, or cancel the job",
             True,
         )

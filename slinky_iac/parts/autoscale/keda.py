@@ -31,7 +31,7 @@ class Conditions(Wire, frozen=True):
 
     def says(self, condition: str, status: str = "True") -> Condition | None:
         """The condition, where its status is that one."""
-        return next((each for each in self.conditions if (each.type, each.status) == (condition, status)), None)
+        return next((known for known in self.conditions if (known.type, known.status) == (condition, status)), None)
 
 
 class ScaledObject(Wire, frozen=True):
@@ -67,23 +67,23 @@ def scaled_object(kube: KubeClient, namespace: str, name: str) -> ScaledObject:
 def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autoscaler, ...]:
     """HorizontalPodAutoscalers that write a NodeSet's replicas."""
     path, what = place_of(HPA, namespace), f"HorizontalPodAutoscalers of {namespace}"
-    return tuple(each for each in kube.listed(path, Listed[Autoscaler], what) if each.scales(nodeset))
+    return tuple(autoscaler for autoscaler in kube.listed(path, Listed[Autoscaler], what) if autoscaler.scales(nodeset))
 
 
 def state_of(kube: KubeClient, namespace: str, name: str, nodeset: str) -> WriterState:
     """How the ScaledObject of a NodeSet is."""
     try:
-        found = scaled_object(kube, namespace, name)
+        scaler = scaled_object(kube, namespace, name)
     except KubeNotFound:
         return WriterState(paused=False, said=("its ScaledObject is missing: `pulumi up --refresh` makes it again",))
-    troubles = (each.trouble for each in autoscalers(kube, namespace, nodeset))
-    trouble = next((each for each in troubles if each), "")
-    if found.paused:
-        paused_by = found.metadata.annotations.get(ANNOTATION_PAUSED_BY, "")
+    troubles = (autoscaler.trouble for autoscaler in autoscalers(kube, namespace, nodeset))
+    trouble = next((sentence for sentence in troubles if sentence), "")
+    if scaler.paused:
+        paused_by = scaler.metadata.annotations.get(ANNOTATION_PAUSED_BY, "")
         whose = f"gate {paused_by.partition(' ')[0]}" if paused_by else "a person"
         return WriterState(paused=True, said=(f"KEDA is paused by {whose}",))
     # A metric gave no answer several times, or the last look at its metrics failed, in Kubernetes' words.
-    if trouble or found.status.says("Fallback") or found.status.says("Ready", "False"):
+    if trouble or scaler.status.says("Fallback") or scaler.status.says("Ready", "False"):
         why = f": {trouble}" if trouble else ""
         return WriterState(paused=False, said=(f"KEDA gets no metric, so the number stays{why}",))
     return WriterState(paused=False)

@@ -50,9 +50,9 @@ class Autoscale(Part):
 
     def of_nodeset(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Iterator[Object]:
         """Its autoscaler."""
-        found = scaler(config, name, nodeset)
-        if found is not None:
-            yield found
+        autoscaler = scaler(config, name, nodeset)
+        if autoscaler is not None:
+            yield autoscaler
 
     def gate_props(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Mapping[str, Any]:
         """The one that it pauses."""
@@ -66,16 +66,16 @@ class Autoscale(Part):
             yield Right("autoscaling", "horizontalpodautoscalers", ("list",), why, (), namespace)
             yield Right(KEDA_API, "scaledobjects", ("list",), why, (), namespace)
         own = (scaler(config, name, nodeset) for name, nodeset in config.nodesets.items())
-        if paused := tuple(each.name for each in own if each is not None and each.group == KEDA_API):
+        if paused := tuple(autoscaler.name for autoscaler in own if autoscaler is not None and autoscaler.group == KEDA_API):
             why = "whether an autoscaler is paused, and its maximum"
             yield Right(KEDA_API, "scaledobjects", ("get",), why, paused, namespace)
 
     def asks_slurmctld(self, config: StackConfig) -> bool:
         """KEDA does, where no Prometheus is its source."""
-        found = (nodeset.autoscale for nodeset in config.nodesets.values())
-        return any(each is not None and asks_slurmctld(each) for each in found)
+        autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
+        return any(autoscale is not None and asks_slurmctld(autoscale) for autoscale in autoscalers)
 
     def reads_metrics(self, config: StackConfig) -> bool:
         """KEDA does, itself or by a Prometheus."""
-        found = (nodeset.autoscale for nodeset in config.nodesets.values())
-        return any(autoscale is not None and autoscale.by == "keda" for autoscale in found)
+        autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
+        return any(autoscale is not None and autoscale.by == "keda" for autoscale in autoscalers)

@@ -36,12 +36,12 @@ def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield from _metrics(path, config, name, nodeset)
             if asks_slurmctld(nodeset.autoscale):
                 yield from _way(path, config)
-    yield from _rate([each.autoscale for each in config.nodesets.values() if each.autoscale is not None])
+    yield from _rate([worker_set.autoscale for worker_set in config.nodesets.values() if worker_set.autoscale is not None])
 
 
 def _rate(autoscalers: Sequence[Autoscale]) -> Iterator[Finding]:
-    asking = [each for each in autoscalers if asks_slurmctld(each)]
-    rate = sum(len(METRICS) * (1 / each.poll + 1 / SYNC_S) for each in asking)
+    asking = [autoscaler for autoscaler in autoscalers if asks_slurmctld(autoscaler)]
+    rate = sum(len(METRICS) * (1 / autoscaler.poll + 1 / SYNC_S) for autoscaler in asking)
     if rate > MOST_REQUESTS:
         yield at("nodesets").warning(
             f"KEDA asks slurmctld {rate:.0f} times a second for the metrics of {len(asking)} NodeSets ({len(METRICS)}"
@@ -107,7 +107,7 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
     if config.slurm_numbers < METRICS_SINCE:
         since = ".".join(map(str, METRICS_SINCE))
         yield at(path).error(f"needs slurmctld's metrics, which Slurm has since {since}; cluster.slurmVersion is older")
-    shared = [other for other, each in config.partitions.items() if {name, "ALL"} & set(each.nodesets)]
+    shared = [other for other, partition in config.partitions.items() if {name, "ALL"} & set(partition.nodesets)]
     if shared:
         yield at(path).warning(
             f"counts jobs that wait in partition {name_of(name)} only, and not those of {', '.join(map(name_of, shared))},"

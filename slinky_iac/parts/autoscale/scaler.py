@@ -111,19 +111,19 @@ def _numbers(config: ClusterConfig, partition: str, autoscale: Autoscale) -> Ite
     if autoscale.source == "slurmctld":
         for trigger in METRICS:
             url = metrics_url(config, JOBS_PATH if trigger in OF_CLUSTER else METRICS_PATH)
-            found = {
+            metadata = {
                 "url": url,
                 "format": "prometheus",
                 "valueLocation": _series(trigger, partition, {}),
                 "targetValue": "1",
             }
-            yield {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": found}
+            yield {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": metadata}
         return
-    each = {trigger: f"max({_series(trigger, partition, autoscale.labels)})" for trigger in METRICS}
-    for trigger, text in ((WANTED, query(autoscale.step, each)), (NODES, each[NODES])):
+    series = {trigger: f"max({_series(trigger, partition, autoscale.labels)})" for trigger in METRICS}
+    for trigger, text in ((WANTED, query(autoscale.step, series)), (NODES, series[NODES])):
         # By default KEDA takes an empty answer for zero.
-        found = {"serverAddress": autoscale.source, "query": text, "threshold": "1", "ignoreNullValues": "false"}
-        yield {"type": "prometheus", "name": trigger, "metricType": "AverageValue", "metadata": found}
+        metadata = {"serverAddress": autoscale.source, "query": text, "threshold": "1", "ignoreNullValues": "false"}
+        yield {"type": "prometheus", "name": trigger, "metricType": "AverageValue", "metadata": metadata}
 
 
 def _series(trigger: str, partition: str, own: Mapping[str, str]) -> str:

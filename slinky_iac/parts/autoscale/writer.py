@@ -30,7 +30,7 @@ class Keda(OwnWriter):
         former = olds.get("autoscaler")
         return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news
 
-    def previewed(self, session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
+    def previewed(self, session: Session, settings: GateSettings, seen: Observation, plan: Seen) -> Seen:
         """The same, after today's demand was told; a pause that a killed run has left is a reason to run."""
         told = Told.of(settings)
         if told.leaving:
@@ -40,7 +40,7 @@ class Keda(OwnWriter):
                 keep=True,
             )
         if not told.name:
-            return found
+            return plan
         for text, warns in in_words(today(seen, settings), settings):
             session.report(text, severity="warning" if warns else "info", keep=True)
         try:
@@ -48,13 +48,13 @@ class Keda(OwnWriter):
             others = writers(session.kube, settings.reach.namespace, settings.resource, told.name)
         except SlinkyError as error:
             session.report(f"it is unknown whether the autoscaler is paused: {error}", severity="warning")
-            return found
+            return plan
         if others:
             also = f"{', '.join(others)} also writes the number of {settings.resource}"
             session.report(f"{also}: two autoscalers undo each other. Remove one", severity="warning", keep=True)
         if scaler is None or not scaler.is_ours(settings.owner):
-            return found
-        return found.because("the autoscaler is paused by an earlier run, which did not end")
+            return plan
+        return plan.because("the autoscaler is paused by an earlier run, which did not end")
 
     def standing_still(self, session: Session, settings: GateSettings, current: int) -> AbstractContextManager[bool]:
         return pause.standing_still(session, settings, current)

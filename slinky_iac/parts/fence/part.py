@@ -71,17 +71,17 @@ class Fence(Part):
 
     def objects(self, config: StackConfig, document: Document) -> Iterator[Object]:  # noqa: ARG002
         """A policy and its binding for each thing that is guarded."""
-        for each in policies(config) if config.cluster.fence else ():
-            yield _object(each.part, POLICY, each.name, each.spec)
-            yield _object(f"{each.part}-binding", f"{POLICY}Binding", each.name, each.binding, each.part)
+        for policy in policies(config) if config.cluster.fence else ():
+            yield _object(policy.part, POLICY, policy.name, policy.spec)
+            yield _object(f"{policy.part}-binding", f"{POLICY}Binding", policy.name, policy.binding, policy.part)
 
     def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
         """To see that it stands; and what Kubernetes asks of the writer of a policy that reads NodeSets. It asks itself,
         so no audit log shows it."""
         own = tuple(self.objects(config, str))
         if own and use is not Use.PREFLIGHT:
-            for kind in dict.fromkeys(each.resource for each in own):
-                which = tuple(each.name for each in own if each.resource == kind)
+            for kind in dict.fromkeys(policy.resource for policy in own):
+                which = tuple(policy.name for policy in own if policy.resource == kind)
                 yield Right(own[0].group, kind, ("get",), "drift: the fence stands", which)
         if own and use is Use.APPLY:
             yield Right(

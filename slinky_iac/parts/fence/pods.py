@@ -145,7 +145,7 @@ def pods(config: StackConfig, scaled: str) -> Policy:
             {
                 "name": "known",
                 "expression": " + ".join(
-                    f"params.?status.?slurm{each}.orValue(0)" for each in ("Idle", "Allocated", "Down", "Drain")
+                    f"params.?status.?slurm{state}.orValue(0)" for state in ("Idle", "Allocated", "Down", "Drain")
                 ),
             },
             # From 1.1.0 on the operator replaces a pod whose node slurmctld doesn't have. Without its client it doesn't; it

@@ -66,6 +66,6 @@ def way_out(name: str) -> str:
     return f"In an emergency, jobs or not: kubectl delete validatingadmissionpolicybinding {name}"
 
 
-def texts(found: Iterable[str]) -> str:
+def texts(members: Iterable[str]) -> str:
     """A list of texts in CEL."""
-    return f"[{', '.join(repr(each) for each in found)}]"
+    return f"[{', '.join(repr(text) for text in members)}]"

@@ -21,17 +21,17 @@ MOST_OF_A_SCRIPT: Final = 1 << 20
 def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str, str]:
     """The scripts by job; relative paths begin at ``folder``, by default the working folder. Raises :class:`ConfigError`
     with every script that can't be read or used."""
-    found: dict[str, str] = {}
+    scripts: dict[str, str] = {}
     faults: list[Finding] = []
     for name, job in jobs.items():
         if job.script is None:
-            found[name] = f"#!/bin/sh\nexec {shlex.join(job.command)}\n"
+            scripts[name] = f"#!/bin/sh\nexec {shlex.join(job.command)}\n"
         elif job.script.text is not None:
-            found[name] = job.script.text
+            scripts[name] = job.script.text
         else:
             where, file = f"jobs.{name}.script.file", (folder or Path()) / (job.script.file or "")
             try:
-                found[name] = read(
+                scripts[name] = read(
                     file, MOST_OF_A_SCRIPT, "the most that a script may have. Keep data in a file that the job reads"
                 ).decode()
             except UnicodeDecodeError:
@@ -43,10 +43,10 @@ def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str,
             except ValueError as wrong:
                 faults.append(at(where).error(str(wrong)))
             else:
-                faults += script(where, found[name])
+                faults += script(where, scripts[name])
     if faults:
-        raise ConfigError(tuple(f"{each}. Nothing was made" for each in faults))
-    return found
+        raise ConfigError(tuple(f"{fault}. Nothing was made" for fault in faults))
+    return scripts
 
 
 def job_props(config: StackConfig, name: str, job: Job, script: str, *, row: bool = False) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Jobs(Part):
 
     def environments(self, config: StackConfig) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Of jobs."""
-        return ((f"jobs.{name}.environment", each.environment) for name, each in config.jobs.items())
+        return ((f"jobs.{name}.environment", job.environment) for name, job in config.jobs.items())
 
     def job_scripts(self, config: StackConfig) -> Iterator[tuple[str, str]]:
         """Those that are in the stack's file."""
@@ -62,6 +62,6 @@ class Jobs(Part):
         """Those with tokens."""
         base = config.cluster.resource_name
         return (
-            (f"tokens.{name}.secret", each.secret or names.user_token_secret(base, name))
-            for name, each in config.tokens.items()
+            (f"tokens.{name}.secret", user_token.secret or names.user_token_secret(base, name))
+            for name, user_token in config.tokens.items()
         )

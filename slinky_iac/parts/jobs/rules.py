@@ -87,11 +87,11 @@ def _room(config: StackConfig, partition: str) -> int | None:
     """The most nodes that a partition can have; None where that isn't known: of a slurmctld outside, of every node of the
     cluster, which other stacks may have some of, and of pods that come with Kubernetes nodes."""
     members = config.partitions[partition].nodesets if partition in config.partitions else (partition,)
-    sets = [config.nodesets[each] for each in members if each in config.nodesets]
-    if not config.slurmctld.owns_conf or "ALL" in members or any(each.on_each_node for each in sets):
+    sets = [config.nodesets[member] for member in members if member in config.nodesets]
+    if not config.slurmctld.owns_conf or "ALL" in members or any(nodeset.on_each_node for nodeset in sets):
         return None
-    hosts = {host for each in members if each not in config.nodesets for host in hosts_in(each)}
-    return sum(each.most for each in sets) + len(hosts)
+    hosts = {host for member in members if member not in config.nodesets for host in hosts_in(member)}
+    return sum(nodeset.most for nodeset in sets) + len(hosts)
 
 
 def _script(path: str, job: Job) -> Iterator[Finding]:
@@ -114,15 +114,15 @@ def script(path: str, text: str) -> Iterator[Finding]:
 
 def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Users and lifetimes of tokens that the operator makes, and what its releases do about their renewal."""
-    for name, each in config.tokens.items():
+    for name, token in config.tokens.items():
         path = f"tokens.{name}"
-        yield from _user(config, f"{path}.user", each.user, "a leaked token can't be revoked")
-        if each.lifetime > config.keys.max_token_lifespan:
+        yield from _user(config, f"{path}.user", token.user, "a leaked token can't be revoked")
+        if token.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
             yield at(f"{path}.lifetime").error(
-                f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s. Lower it"
+                f"{token.lifetime} s are more than keys.maxTokenLifespan allows, {most} s. Lower it"
             )
-        if each.refresh and config.operator_version.renewal_stops:
+        if token.refresh and config.operator_version.renewal_stops:
             yield at(f"{path}.refresh").warning(
                 f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"
                 " one that has expired. Delete the Secret, and the operator makes it again",
@@ -147,13 +147,14 @@ def smoke_jobs(config: StackConfig) -> dict[str, Job]:
     smoke = config.smoke
     if not smoke.enabled or smoke.user is None:
         return {}
-    running = {name for name, each in config.nodesets.items() if each.has_pods}
+    running = {name for name, nodeset in config.nodesets.items() if nodeset.has_pods}
     running |= {host.name for host in config.external.slurmd_hosts if host.state == "active"}
     own = [name for name in config.nodesets if name in running and config.nodesets[name].partition.enabled]
     own += [
         name
-        for name, each in config.partitions.items()
-        if running & {host for member in each.nodesets for host in hosts_in(member)} or (running and "ALL" in each.nodesets)
+        for name, partition in config.partitions.items()
+        if running & {host for member in partition.nodesets for host in hosts_in(member)}
+        or (running and "ALL" in partition.nodesets)
     ]
     return {
         f"smoke-{partition}": Job(
@@ -172,8 +173,10 @@ def smoke_jobs(config: StackConfig) -> dict[str, Job]:
 
 def own_partitions(config: StackConfig) -> dict[str, dict[str, str]]:
     """Partitions that the stack makes, or gives the lines of, with their parameters."""
-    found = {name: dict(each.partition.config) for name, each in config.nodesets.items() if each.partition.enabled}
-    return found | {name: dict(each.config) for name, each in config.partitions.items()}
+    parameters = {
+        name: dict(nodeset.partition.config) for name, nodeset in config.nodesets.items() if nodeset.partition.enabled
+    }
+    return parameters | {name: dict(partition.config) for name, partition in config.partitions.items()}
 
 
 OF_DAEMONS = (jobs, tokens)

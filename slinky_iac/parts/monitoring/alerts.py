@@ -29,7 +29,7 @@ class Alert:
 
 def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert, ...]:
     """All alerts. ``slurmctld``: whether Prometheus scrapes slurmctld's own metrics."""
-    found = [
+    own_alerts = [
         Alert(
             "SlinkyDrainPastDeadline",
             'slinky_drain_age_seconds{owner="this stack"} > on (stack, group) group_left slinky_drain_deadline_seconds',
@@ -96,7 +96,7 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
         ),
     ]
     if slurmctld:
-        found.append(
+        own_alerts.append(
             Alert(
                 "SlurmMetricsAway",
                 "absent(slurm_nodes)",
@@ -106,19 +106,19 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
                 "slurmctld may be down, MetricsType missing from slurm.conf, or PrivateData set, which turns metrics off.",
             )
         )
-    return tuple(found)
+    return tuple(own_alerts)
 
 
-def groups(found: tuple[Alert, ...]) -> dict[str, Any]:
+def groups(own_alerts: tuple[Alert, ...]) -> dict[str, Any]:
     """The document: a file of rules for Prometheus, and the spec of a PrometheusRule."""
-    return {"groups": [{"name": "slinky-iac", "rules": [_rule(each) for each in found]}]}
+    return {"groups": [{"name": "slinky-iac", "rules": [_rule(alert) for alert in own_alerts]}]}
 
 
-def _rule(each: Alert) -> dict[str, Any]:
+def _rule(alert: Alert) -> dict[str, Any]:
     return {
-        "alert": each.name,
-        "expr": each.expr,
-        "for": each.wait,
-        "labels": {"severity": each.severity},
-        "annotations": {"summary": each.summary, "description": each.what_to_do, "page": f"docs/{each.page}"},
+        "alert": alert.name,
+        "expr": alert.expr,
+        "for": alert.wait,
+        "labels": {"severity": alert.severity},
+        "annotations": {"summary": alert.summary, "description": alert.what_to_do, "page": f"docs/{alert.page}"},
     }

@@ -33,7 +33,7 @@ def longest_gap(schedule: str) -> int | None:
 
 
 def _values(text: str, field: str, least: int, most: int, names: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(value for each in text.split(",") for value in _of_range(each, field, least, most, names))
+    return frozenset(value for part in text.split(",") for value in _of_range(part, field, least, most, names))
 
 
 def _of_range(text: str, field: str, least: int, most: int, names: tuple[str, ...]) -> Iterator[int]:

@@ -41,8 +41,8 @@ def metrics_endpoint(config: ClusterConfig, settings: Monitoring) -> Endpoint | 
     if not settings.slurmctld:
         return None
     name = names.slurmctld_metrics_service(config.cluster.resource_name)
-    found = (Target(settings.slurmctld_address or each.host, each.port) for each in config.slurmctld.hosts)
-    return next((endpoint(name, PORT, each.port, each) for each in found), None)
+    targets = (Target(settings.slurmctld_address or host.host, host.port) for host in config.slurmctld.hosts)
+    return next((endpoint(name, PORT, target.port, target) for target in targets), None)
 
 
 def metrics_labels(config: ClusterConfig) -> dict[str, str]:
@@ -52,9 +52,9 @@ def metrics_labels(config: ClusterConfig) -> dict[str, str]:
 
 def scraped(config: ClusterConfig, settings: Monitoring) -> Iterator[Object]:
     """What leads Prometheus to an outside slurmctld."""
-    found = metrics_endpoint(config, settings)
-    if found is not None:
-        yield from endpoint_objects(found, metrics_labels(config))
+    scraped_endpoint = metrics_endpoint(config, settings)
+    if scraped_endpoint is not None:
+        yield from endpoint_objects(scraped_endpoint, metrics_labels(config))
         yield _custom(config, settings, "ServiceMonitor", "slurmctld", service_monitor(config, settings))
 
 

@@ -22,10 +22,10 @@ def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " Prometheus' namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: monitoring\n",
         )
-    for each in config.slurmctld.hosts[:1]:  # a backup that waits has no metrics
-        if not is_address(asked.slurmctld_address or each.host):
+    for host in config.slurmctld.hosts[:1]:  # a backup that waits has no metrics
+        if not is_address(asked.slurmctld_address or host.host):
             yield at("monitoring.slurmctldAddress").error(
-                f"is needed: controller.external.host is the name {name_of(each.host)}, and the EndpointSlice from which"
+                f"is needed: controller.external.host is the name {name_of(host.host)}, and the EndpointSlice from which"
                 " Prometheus takes its targets holds addresses only. Give slurmctld's IP address"
             )
 

@@ -50,7 +50,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",
-        *(f"SlurmctldHost={each.host}" for each in hosts),
+        *(f"SlurmctldHost={host.host}" for host in hosts),
         f"SlurmctldPort={first.port}",
         "AuthType=auth/munge",
         "CredType=cred/munge",

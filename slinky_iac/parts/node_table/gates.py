@@ -26,8 +26,8 @@ class NodeTableProvider(Gate):
             settings = TableSettings.from_props(news)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("schema", str(fault))])
-        found, failures = run.preview(settings, olds)
-        return CheckResult({**news, **found}, [CheckFailure("rows", text) for text in failures])
+        props, failures = run.preview(settings, olds)
+        return CheckResult({**news, **props}, [CheckFailure("rows", text) for text in failures])
 
     def create(self, props: Props) -> CreateResult:
         """Write. Where it fails half way the resource is in the state all the same: only it takes back what is written."""

@@ -64,7 +64,7 @@ class Labelled:
 def _difference(machine: Machine, manager: str, part: str, key: str, value: str) -> str:
     node, what = machine.metadata.name, part.removesuffix("s")
     got = getattr(machine.metadata, part).get(key)
-    others = ", ".join(each for each in machine.setters(part, key) if each != manager)
+    others = ", ".join(setter for setter in machine.setters(part, key) if setter != manager)
     if got is None:
         return f"{what} {key} of {node} is gone, which the node table sets to {value!r}: `pulumi up --refresh` sets it again"
     if got != value:

@@ -38,7 +38,7 @@ class NodeTable(Part):
 
     def outputs(self, config: StackConfig) -> Iterator[tuple[str, str]]:
         """topology.yaml for the admin of an outside slurmctld."""
-        return (("outsideTopology", each.text) for each in self.outside_files(config))
+        return (("outsideTopology", file.text) for file in self.outside_files(config))
 
     def outside_files(self, config: StackConfig) -> Iterator[OutsideFile]:
         """The same for its host."""

@@ -58,7 +58,7 @@ class TableSettings:
     def from_props(cls, props: Mapping[str, Any]) -> TableSettings:
         """Read props, from a program or from a state file. :raises ValueError: they are of another program's making."""
         known_schema(props)
-        return cls(str(props["stack"]), tuple(_row(each) for each in props["rows"]), reach_from(props), str(props["urn"]))
+        return cls(str(props["stack"]), tuple(_row(row) for row in props["rows"]), reach_from(props), str(props["urn"]))
 
 
 def _row(props: Mapping[str, Any]) -> Row:
@@ -80,17 +80,17 @@ def plain(plan: Plan) -> dict[str, dict[str, dict[str, str]]]:
 
 def planned(rows: Iterable[Row], live: Mapping[str, Machine]) -> dict[str, Values]:
     """What each node that is there should have. :raises NodeTableError: two rows give it two values."""
-    found: dict[str, dict[tuple[str, str], str]] = {}
+    plan: dict[str, dict[tuple[str, str], str]] = {}
     for number, row in enumerate(rows):
         for node in _nodes(row, live):
-            own = found.setdefault(node, {})
+            own = plan.setdefault(node, {})
             for key, value in row.values.items():
                 if own.setdefault(key, value) != value:
                     raise NodeTableError(
                         f"row {number} of the node table's Kubernetes nodes gives {node} another {key[1]} than a row before"
                         " it. Leave it out of one"
                     )
-    return dict(found)
+    return dict(plan)
 
 
 def _nodes(row: Row, live: Mapping[str, Machine]) -> dict[str, None]:
@@ -112,17 +112,17 @@ def absent(rows: Iterable[Row], live: Mapping[str, Machine]) -> str:
 
 def conflicts(plan: Plan, live: Mapping[str, Machine], manager: str) -> tuple[str, ...]:
     """Values that other managers have set: an apply would be refused, and nothing is taken over."""
-    found: list[str] = []
+    sentences: list[str] = []
     for node, own in plan.items():
         for (part, key), value in own.items():
             got = getattr(live[node].metadata, part).get(key)
-            others = [each for each in live[node].setters(part, key) if each != manager]
+            others = [setter for setter in live[node].setters(part, key) if setter != manager]
             if got is not None and got != value and others:
-                found.append(
+                sentences.append(
                     f"conflict on node {node}: {key} is {got!r}, set by {', '.join(others)}, and the node table says"
                     f" {value!r}. It is never taken over: remove it there, or take it out of the table"
                 )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def due(plan: Plan, live: Mapping[str, Machine], manager: str) -> str:
@@ -133,5 +133,5 @@ def due(plan: Plan, live: Mapping[str, Machine], manager: str) -> str:
         if any(getattr(live[node].metadata, part).get(key) != value for (part, key), value in own.items())
     )
     left = sorted(node for node, at in live.items() if node not in plan and at.managed_by(manager))
-    found = (("lacks what the table says", lacking), ("has what the table no longer says", left))
-    return "; ".join(f"{', '.join(nodes)} {what}" for what, nodes in found if nodes)
+    differences = (("lacks what the table says", lacking), ("has what the table no longer says", left))
+    return "; ".join(f"{', '.join(nodes)} {what}" for what, nodes in differences if nodes)

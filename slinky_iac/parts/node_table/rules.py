@@ -100,7 +100,7 @@ def _place(config: StackConfig, topology: str, path: str) -> Iterator[Finding]:
         return
     if config.nodes.topologies and config.slurmctld.owns_conf:
         return
-    units = list(dict.fromkeys(unit for each in topology.split(",") for unit in each.split(":")[1:]))
+    units = list(dict.fromkeys(unit for place in topology.split(",") for unit in place.split(":")[1:]))
     text = next((text for name, text in config.slurmctld.config_files.items() if name.lower() == "topology.yaml"), "")
     named = set(re.split(r"[^A-Za-z0-9_.-]+", text))
     lacking = [unit for unit in units if unit not in named]
@@ -161,19 +161,19 @@ def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"controller.configFiles.{name}").error(
                 f"is there beside nodes.topologies, from which the stack makes {FILE}. Remove one of them"
             )
-    defaults = [name for name, each in declared.items() if each.default]
+    defaults = [name for name, topology in declared.items() if topology.default]
     if len(declared) > 1 and len(defaults) != 1:
         yield at("nodes.topologies").error(
             f"must have default: true once, and has it {len(defaults)} times: it holds for partitions that name no topology"
         )
-    for name, each in declared.items():
+    for name, topology in declared.items():
         path = f"nodes.topologies.{name}"
-        if (each.tree is not None) + (each.block is not None) + each.flat != 1:
+        if (topology.tree is not None) + (topology.block is not None) + topology.flat != 1:
             yield at(path).error("must have exactly one of tree, block and flat: keep one of them")
-        elif each.tree is not None:
-            yield from _tree(config, name, each, path)
-        elif each.block is not None:
-            yield from _block(config, name, each.block, path)
+        elif topology.tree is not None:
+            yield from _tree(config, name, topology, path)
+        elif topology.block is not None:
+            yield from _block(config, name, topology.block, path)
     for setting in placed(config):
         yield from _unit_of(config, setting)
     yield from _partitions(config)
@@ -189,20 +189,20 @@ def _hostlists(path: str, texts: tuple[str, ...]) -> Iterator[Finding]:
 def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iterator[Finding]:
     for upper, texts in (topology.tree or {}).items():
         yield from _hostlists(f"{path}.tree.{upper}", texts)
-    found = switches(config, name, topology)
-    if not found:
+    tree = switches(config, name, topology)
+    if not tree:
         yield at(f"{path}.tree").error(
             f"names no switch, and no node is placed in it: {ENDS}. Name the switches, or set flat: true"
         )
     above: dict[str, str] = {}
-    for upper, below in found.items():
+    for upper, below in tree.items():
         for lower in below:
             if above.setdefault(lower, upper) != upper:
                 yield at(f"{path}.tree").error(
                     f"has {name_of(lower)} below {name_of(above[lower])} and below {name_of(upper)}: a switch of a tree is"
                     " below one other at the most"
                 )
-    for unit in found:
+    for unit in tree:
         seen, upper = {unit}, above.get(unit, "")
         while upper and upper not in seen:
             seen.add(upper)
@@ -264,14 +264,14 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
 
 
 def _switch(config: StackConfig, path: str, name: str, topology: Topology, units: tuple[str, ...]) -> Iterator[Finding]:
-    found = switches(config, name, topology)
-    if found[units[-1]]:
+    tree = switches(config, name, topology)
+    if tree[units[-1]]:
         yield at(path).error(
             f"puts nodes at {name_of(units[-1])}, which has switches below it: nodes are at the lowest switches only. Name"
             " one of those"
         )
     declared = topology.tree or {}
-    known = {*declared, *(unit for upper in declared for unit in found[upper])}
+    known = {*declared, *(unit for upper in declared for unit in tree[upper])}
     if declared and units[0] not in known:
         yield at(path).error(
             f"has {name_of(units[0])}, which nodes.topologies.{name}.tree lacks. Add it below a switch there, or write the"
@@ -300,8 +300,8 @@ def _without_unit_of(config: StackConfig) -> Iterator[Finding]:
     without = [host.name for host in config.external.slurmd_hosts if not has_place(parameter(host.config), name)]
     own = not config.operator_version.has_topology
     without += [
-        each
-        for each, nodeset in config.nodesets.items()
+        nodeset_name
+        for nodeset_name, nodeset in config.nodesets.items()
         if not by_table and not (own and has_place(parameter(nodeset.extra_conf), name))
     ]
     if without:

@@ -33,10 +33,10 @@ def preview(settings: TableSettings, olds: Mapping[str, Any]) -> tuple[Props, tu
         return {"nodes": olds.get("nodes") or {}, "due": f"not known: {error}"}, ()
     if gone := plan.absent(settings.rows, live):
         report(gone, severity="warning")
-    found: Props = {"nodes": plan.plain(wanted)}
+    props: Props = {"nodes": plan.plain(wanted)}
     if why := plan.due(wanted, live, settings.manager):
-        found["due"] = why
-    return found, plan.conflicts(wanted, live, settings.manager)
+        props["due"] = why
+    return props, plan.conflicts(wanted, live, settings.manager)
 
 
 def write(settings: TableSettings) -> Props:
@@ -47,8 +47,8 @@ def write(settings: TableSettings) -> Props:
     with connected(settings.reach) as way:
         live = machines(way.kube)
         wanted = plan.planned(settings.rows, live)
-        if found := plan.conflicts(wanted, live, settings.manager):
-            raise NodeTableError(". ".join(found))
+        if conflicts := plan.conflicts(wanted, live, settings.manager):
+            raise NodeTableError(". ".join(conflicts))
         for node, own in wanted.items():
             _apply(way.kube, live[node], own, settings.manager)
         _take_back(way.kube, {node: at for node, at in live.items() if node not in wanted}, settings.manager)
@@ -66,17 +66,17 @@ def look(settings: TableSettings, nodes: Mapping[str, Any]) -> Props:
     with connected(settings.reach) as way:
         live = machines(way.kube)
     there = {node: plan.values(own) for node, own in nodes.items() if node in live}
-    found = {
+    values = {
         node: {(part, key): value for part, key in own if (value := getattr(live[node].metadata, part).get(key)) is not None}
         for node, own in there.items()
     }
-    return {"nodes": plan.plain(found)}
+    return {"nodes": plan.plain(values)}
 
 
 def _take_back(kube: KubeClient, live: Mapping[str, Machine], manager: str) -> None:
-    for each in live.values():
-        if each.managed_by(manager):
-            _apply(kube, each, {}, manager)
+    for machine in live.values():
+        if machine.managed_by(manager):
+            _apply(kube, machine, {}, manager)
 
 
 def _apply(kube: KubeClient, machine: Machine, own: Values, manager: str) -> None:

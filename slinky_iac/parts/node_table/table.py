@@ -71,14 +71,14 @@ def _with_table(config: StackConfig) -> StackConfig:
         wanted, of_row = labels_of(nodes, row), frozenset(row.hosts)
         for name in row.nodesets:
             if name in nodesets:
-                each = nodesets[name]
-                selector = {**each.pod.node_selector, **(wanted if row.on_kubernetes else {})}
+                nodeset = nodesets[name]
+                selector = {**nodeset.pod.node_selector, **(wanted if row.on_kubernetes else {})}
                 changes = {
-                    "features": _joined(each.features, row.features),
-                    "gres": _joined(each.gres, row.gres),
-                    "pod": each.pod.model_copy(update={"node_selector": selector}),
+                    "features": _joined(nodeset.features, row.features),
+                    "gres": _joined(nodeset.gres, row.gres),
+                    "pod": nodeset.pod.model_copy(update={"node_selector": selector}),
                 }
-                nodesets[name] = each.model_copy(update=changes)
+                nodesets[name] = nodeset.model_copy(update=changes)
         hosts = [
             host.model_copy(update={"config": _line(host.config, row)}) if host.name in of_row else host for host in hosts
         ]
@@ -92,12 +92,12 @@ def _joined(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 def _line(conf: Mapping[str, str], row: NodeRow) -> dict[str, str]:
     """Parameters of a NodeName= line with a row's words after those that it has; slurm.conf takes Feature and Features."""
-    found = dict(conf)
+    parameters = dict(conf)
     for names, words in ((("features", "feature"), row.features), (("gres",), row.gres)):
         if words:
-            key = next((key for key in found if key.lower() in names), names[0].capitalize())
-            found[key] = ",".join(_joined((text for text in found.get(key, "").split(",") if text), words))
+            key = next((key for key in parameters if key.lower() in names), names[0].capitalize())
+            parameters[key] = ",".join(_joined((text for text in parameters.get(key, "").split(",") if text), words))
     if row.topology is not None:
-        key = next((key for key in found if key.lower() == "topology"), "Topology")
-        found[key] = row.topology
-    return found
+        key = next((key for key in parameters if key.lower() == "topology"), "Topology")
+        parameters[key] = row.topology
+    return parameters

@@ -52,13 +52,13 @@ def placed(config: StackConfig) -> Iterator[Placed]:
 
 def names(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Units of hostlists; one that can't be read stays as it is, and a rule names it."""
-    found: list[str] = []
+    units: list[str] = []
     for text in texts:
         try:
-            found += expand(text)
+            units += expand(text)
         except HostlistError:
-            found.append(text)
-    return tuple(dict.fromkeys(found))
+            units.append(text)
+    return tuple(dict.fromkeys(units))
 
 
 def switches(config: StackConfig, name: str, topology: Topology) -> dict[str, tuple[str, ...]]:
@@ -81,8 +81,8 @@ def blocks(config: StackConfig, name: str, block: BlockTopology) -> tuple[str, .
 
 
 def _units(config: StackConfig, name: str) -> Iterator[tuple[str, ...]]:
-    for each in placed(config):
-        yield from (place.units for place in each.places if place.topology == name and place.units)
+    for setting in placed(config):
+        yield from (place.units for place in setting.places if place.topology == name and place.units)
 
 
 def text_of(config: StackConfig) -> str:
@@ -98,12 +98,12 @@ def outside_text(config: StackConfig) -> str:
 
 def entries(config: StackConfig) -> tuple[str, ...]:
     """What a file of another's must name for this stack: ``topology: NAME``, ``switch: NAME``, ``block: NAME``."""
-    found: list[str] = []
-    for each in _document(config):
-        found.append(f"topology: {each['topology']}")
-        found += [f"switch: {unit['switch']}" for unit in each.get("tree", {}).get("switches", ())]
-        found += [f"block: {unit['block']}" for unit in each.get("block", {}).get("blocks", ())]
-    return tuple(found)
+    lines: list[str] = []
+    for topology in _document(config):
+        lines.append(f"topology: {topology['topology']}")
+        lines += [f"switch: {unit['switch']}" for unit in topology.get("tree", {}).get("switches", ())]
+        lines += [f"block: {unit['block']}" for unit in topology.get("block", {}).get("blocks", ())]
+    return tuple(lines)
 
 
 def pods_without_place(running: Mapping[str, str], config: StackConfig | None) -> Iterator[str]:
@@ -128,15 +128,15 @@ def _document(config: StackConfig) -> list[dict[str, Any]]:
         return []
     default = default_of(declared)
     return [
-        {"topology": name, "cluster_default": name == default, **_body(config, name, each)}
-        for name, each in sorted(declared.items())
+        {"topology": name, "cluster_default": name == default, **_body(config, name, topology)}
+        for name, topology in sorted(declared.items())
     ]
 
 
 def _body(config: StackConfig, name: str, topology: Topology) -> dict[str, Any]:
     if topology.tree is not None:
-        found = switches(config, name, topology)
-        return {"tree": {"switches": [_switch(unit, below) for unit, below in found.items()]}}
+        tree = switches(config, name, topology)
+        return {"tree": {"switches": [_switch(unit, below) for unit, below in tree.items()]}}
     if topology.block is not None:
         found_blocks = [{"block": unit} for unit in blocks(config, name, topology.block)]
         return {"block": {"block_sizes": list(topology.block.block_sizes), "blocks": found_blocks}}

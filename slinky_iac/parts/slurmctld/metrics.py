@@ -17,8 +17,8 @@ def _hidden(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if key.lower() == "privatedata":
             yield at(f"controller.extraConf.{key}").error(
                 "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and"
-                f" {' or '.join(each for each, _ in METRICS_READERS)} needs them. Remove it, or remove"
-                f" {' and '.join(each for _, each in METRICS_READERS)}"
+                f" {' or '.join(reader for reader, _ in METRICS_READERS)} needs them. Remove it, or remove"
+                f" {' and '.join(setting for _, setting in METRICS_READERS)}"
             )
         if key.lower() == "metricstype" and value != METRICS_TYPE:
             yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")
@@ -37,7 +37,7 @@ def metrics_can_end_slurmctld(release: str) -> bool:
 
 
 def _crash(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    release = ".".join(found.groups()) if (found := _PATCH.search(config.slurmctld.image)) else ""
+    release = ".".join(match.groups()) if (match := _PATCH.search(config.slurmctld.image)) else ""
     asked = config.controller.metrics or reads_metrics(config)
     if asked and metrics_can_end_slurmctld(release):
         path = "controller.metrics" if config.controller.metrics else "cluster.images.slurmctld"

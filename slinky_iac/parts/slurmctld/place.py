@@ -155,7 +155,7 @@ class OutsideSlurmctld:
     @property
     def hosts(self) -> tuple[ExternalSlurmctld, ...]:
         """The primary's host, then those of its backups."""
-        backups = (self.host.model_copy(update={"host": each}) for each in self.host.backups)
+        backups = (self.host.model_copy(update={"host": backup}) for backup in self.host.backups)
         return (self.host, *backups)
 
     @property
@@ -171,7 +171,7 @@ class OutsideSlurmctld:
     @property
     def joins(self) -> tuple[Target, ...]:
         """Every host. A backup that waits sends who asks it on (``backup.c``), so the primary is first."""
-        return tuple(Target(each.host, each.port) for each in self.hosts)
+        return tuple(Target(host.host, host.port) for host in self.hosts)
 
     def is_closed(self, networks: NetworkPolicies) -> bool:  # noqa: ARG002
         """Never: NetworkPolicies hold for pods."""

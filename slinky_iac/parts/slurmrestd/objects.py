@@ -52,11 +52,11 @@ def certificate_spec(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """Spec of cert-manager's Certificate. cert-manager renews it and puts it into the Secret; nginx follows."""
     if tls.issuer is None:
         raise ValueError("a Certificate needs an issuer; the rules say so before this is called")
-    found = certificate_names(config, tls)
-    addresses = [name for name in found if is_address(name)]
+    hosts = certificate_names(config, tls)
+    addresses = [name for name in hosts if is_address(name)]
     return {
         "secretName": secret(config, tls),
-        "dnsNames": [name for name in found if name not in addresses],
+        "dnsNames": [name for name in hosts if name not in addresses],
         "ipAddresses": addresses,
         "issuerRef": {"name": tls.issuer.name, "kind": tls.issuer.kind, "group": tls.issuer.group},
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},

@@ -36,7 +36,7 @@ class Judged:
 
 def judged_by(types: Iterable[str], parameters: str, state: str) -> Judged:
     """From AuthAltTypes, AuthAltParameters and StateSaveLocation (empty: not known)."""
-    if "jwt" not in (bare("AuthAltTypes", each) for each in types):
+    if "jwt" not in (bare("AuthAltTypes", kind) for kind in types):
         return Judged()
     named = dict(item.partition("=")[::2] for item in parameters.split(",") if "=" in item)
     key, jwks = named.get("jwt_key", ""), named.get("jwks", "")

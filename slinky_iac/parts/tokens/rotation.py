@@ -162,7 +162,7 @@ def _published(snapshot: Snapshot) -> tuple[frozenset[str], SetDifference | None
         return frozenset(), None
     document = data.get(bundle.entry, "").encode()
     differs = difference(document, public_set(snapshot.keys.rsa.values(), snapshot.keys.provider))
-    declared = {thumbprint(each) for each in snapshot.keys.provider}
+    declared = {thumbprint(key) for key in snapshot.keys.provider}
     return (kids(document) - declared if differs is None or differs.readable else frozenset()), differs
 
 
@@ -183,8 +183,8 @@ def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
     whole = sha256(public_set(keys, provider)).hexdigest()
     chosen = (some for size in range(1, len(keys)) for some in combinations(keys, size))
     parts = {sha256(public_set(some, provider)).hexdigest() for some in chosen}
-    found = snapshot.host_files(readers(TOKENS, snapshot.hosts), TOKENS.bundle)
-    sets = ((host, files.get(TOKENS.bundle)) for host, files in found.items())
+    by_host = snapshot.host_files(readers(TOKENS, snapshot.hosts), TOKENS.bundle)
+    sets = ((host, files.get(TOKENS.bundle)) for host, files in by_host.items())
     return tuple(
         SetOnHost(host, None if seen is None else seen.digest == whole, seen is not None and seen.digest in parts)
         for host, seen in sets
@@ -203,20 +203,20 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
     yield from rotation(TOKENS, facts.next_key, facts.previous)
 
 
-def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
+def set_agreements(key_sets: Sequence[SetOnHost]) -> Iterator[Agreement]:
     """What must be so of jwks.json on hosts: who may write it there may sign as any user of Slurm."""
-    for each in found:
-        what = f"token key: jwks.json of host {each.host}"
+    for key_set in key_sets:
+        what = f"token key: jwks.json of host {key_set.host}"
         differs = (
             "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
             " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
             " there (`slinky docs token-keys`)"
         )
-        if each.ours is None:
+        if key_set.ours is None:
             differs = "is missing: its daemons accept no token of that key"
-        elif each.part:
+        elif key_set.part:
             differs = "has some of the configuration's keys: `slinky keys rotate tokens` continues"
-        yield agreement(what, bool(each.ours), "is the file that the configuration's keys make", differs)
+        yield agreement(what, bool(key_set.ours), "is the file that the configuration's keys make", differs)
 
 
 def _of_set(facts: TokenFacts) -> str:
@@ -296,8 +296,8 @@ class TokenRotation(KeyRotation):
 
     def files(self, snapshot: Snapshot, step: str) -> list[File]:
         """jwks.json: of the new key alone at the end, of all before."""
-        found = snapshot.keys.rsa
-        wanted = [found[TOKENS.config]] if step == FORGET else found.values()
+        keys = snapshot.keys.rsa
+        wanted = [keys[TOKENS.config]] if step == FORGET else keys.values()
         return [File(TOKENS.bundle, public_set(wanted, snapshot.keys.provider))]
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:

@@ -42,7 +42,9 @@ class TokenKeySigns:
 
 
 Signing = JwtKeySigns | Prepared | TokenKeySigns
-_BY_SETTING: Final[dict[str, Signing]] = {each.setting: each for each in (JwtKeySigns(), Prepared(), TokenKeySigns())}
+_BY_SETTING: Final[dict[str, Signing]] = {
+    signing.setting: signing for signing in (JwtKeySigns(), Prepared(), TokenKeySigns())
+}
 
 
 def signing_of(section: Keys) -> Signing:
