@@ -77,8 +77,8 @@ def recorded(props: Props, key: Found) -> dict[str, Any]:
 
 
 def refusal(olds: Props, news: Props, key: Found | None, running: str = "") -> str:
-    """Why a preview can't continue with the Secret as it is now; empty where it can. ``found`` None: there is no such"
-    " entry."""
+    """Why a preview can't continue with the Secret as it is now; empty where it can. ``key`` None: there is no
+    such entry."""
     where, what = place(news), BY_NAME[news["key"]].the
     if key is None:
         return (

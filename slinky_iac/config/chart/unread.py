@@ -76,7 +76,7 @@ class Unread:
 
 
 def read_by(values: Mapping[str, Any], minor: int, unread: Unread, above: Path = ()) -> dict[str, Any]:
-    """Values without those that chart 1.``minor`` doesn't read; these are added to ``found`` where they say something."""
+    """Values without those that chart 1.``minor`` doesn't read; these are added to ``unread`` where they say something."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         path = (*above, str(key))
