@@ -246,7 +246,8 @@ def hints(slurm: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What to decide or to do that the file with these settings can't say for itself."""
     yield from room.hints(slurm.max_nodes, room.records(settings, slurm.nodes), slurm.nodes)
     if "use_client_ids" not in slurm.named.get("AuthInfo", "").split(","):
-        line = ",".join(map(name_of, completed("AuthInfo", slurm.named.get("AuthInfo", ""), "use_client_ids").split(",")))
+        options = completed("AuthInfo", slurm.named.get("AuthInfo", ""), "use_client_ids").split(",")
+        line = ",".join("=".join(map(name_of, option.split("=", 1))) for option in options)
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
     if slurm.judged.by_default:
         yield (
