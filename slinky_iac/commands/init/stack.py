@@ -262,7 +262,8 @@ def hints(slurm: Found, settings: Mapping[str, object]) -> Iterator[str]:
     for place, (name, address) in enumerate(slurm.backups, start=1):
         reached = name_of(_reached(name, address, slurm.port))
         host = f"{name_of(name)} ({address})" if address else name_of(name)
-        yield f"SlurmctldHost[{place}] is {host}, a backup: pods must reach it at {reached}; it needs the same keys and lines"
+        own = f"SlurmctldHost[{place}] is {host}, a backup"
+        yield f"{own}: pods must reach it at {reached}; it needs the same keys and lines"
     yield from conf_lines.of_slurmctld(slurm.down, slurm.release)
     for key, why in _NAMED.items():
         if why and key in slurm.named and slurm.named[key] not in ("tls/none", slurm.named.get("SlurmctldHost[0]")):
