@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pulumi
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.registry import PARTS
 
 from .connection import Component
 from .own_gates import own_gate
+from .part_objects import part_of
 from .resources import child
 
 
@@ -30,7 +30,7 @@ class PartGates(Component):
     """
 
     def __init__(self, name: str, args: PartGatesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        part = next(each for each in PARTS if each.name == args.part)
+        part = part_of(args.part)
         super().__init__(part.component, name, args.config, opts)
         before = part.before_nodesets(args.config)
         for gate in before.gates if before is not None else ():

@@ -8,8 +8,9 @@ from typing import Any
 import pulumi
 
 from slinky_iac.config.reading.engine import KeyOutputs, StackRefused
+from slinky_iac.config.shown import word_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.part import Document
+from slinky_iac.parts.part import Document, Part
 from slinky_iac.parts.registry import PARTS
 
 from .auth_keys import key_fingerprint
@@ -22,6 +23,16 @@ def _no_document() -> str:
         f"{' and '.join(filter(None, (part.looks_by for part in PARTS)))} looks at a HybridCluster of the same program."
         " Nothing of it was made. Leave it out here"
     )
+
+
+def part_of(name: str) -> Part:
+    """A part by its folder. Raises StackRefused where there is none."""
+    known = {part.name: part for part in PARTS}
+    if name not in known:
+        raise StackRefused(
+            f"part is {word_of(name, known)}: it is one of {', '.join(known)}. Nothing of it was made. Correct it"
+        )
+    return known[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +50,7 @@ class PartObjects(Component):
     """What one part makes: the fence, or objects for Prometheus and Grafana. Without objects it makes nothing itself."""
 
     def __init__(self, name: str, args: PartObjectsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        part = next(candidate for candidate in PARTS if candidate.name == args.part)
+        part = part_of(args.part)
         super().__init__(part.component, name, args.config, opts)
         register(self, name, args.config, part.objects(args.config, args.document), args.keys.values)
         made: dict[str, pulumi.Output[Any]] = {}

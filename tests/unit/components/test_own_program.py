@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import Any
 
 import pulumi
 import pytest
@@ -21,10 +22,15 @@ from components import (
     LoginSetArgs,
     MungeClients,
     MungeClientsArgs,
+    PartGates,
+    PartGatesArgs,
+    PartObjects,
+    PartObjectsArgs,
     RestApi,
     RestApiArgs,
 )
 from slinky_iac.config import clients as config
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.sections import Cluster, Keys, Operator
@@ -128,6 +134,13 @@ def test_a_munge_cluster_s_clients_are_given_its_key_without_another_setting() -
     outputs = recording.outputs[recording.one("slinky:slurm:MungeClients").urn]
     assert outputs["key_fingerprint"].startswith("SHA256:")
     assert [each["name"] for each in outputs["pod"]["initContainers"]] == ["munged"]
+
+
+@pytest.mark.parametrize("known", [(PartObjects, PartObjectsArgs), (PartGates, PartGatesArgs)])
+def test_a_part_that_is_none_is_said_with_those_that_are(known: tuple[Any, Any]) -> None:
+    component, arguments = known
+    with pytest.raises(StackRefused, match=r"part is node_tabel: it is one of .*node_table.*Nothing of it was made"):
+        run(lambda: component("own", arguments(config=form("all-in-kubernetes"), part="node_tabel")))
 
 
 def test_a_stack_is_a_cluster_with_more() -> None:
