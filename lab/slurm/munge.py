@@ -125,7 +125,12 @@ class MungeCluster:
 
     def _binds(self, host: Host) -> list[Bind]:
         folder = self.beside.site.host(host.name)
-        return [Bind(self.beside.site.etc(host.name), conf.ETC), Bind(folder / "etc-hosts", "/etc/hosts")]
+        return [
+            Bind(self.beside.site.etc(host.name), conf.ETC),
+            Bind(folder / "etc-hosts", "/etc/hosts"),
+            # slurmctld asks for the name of each client's address, and answers late where the name server is out of reach.
+            Bind(self.beside.site.folder / "resolv.conf", "/etc/resolv.conf"),
+        ]
 
     def _write(self, host: Host) -> None:
         site = self.beside.site
