@@ -125,20 +125,20 @@ def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slur
         assert gone == [[], [], []]
 
 
-def keeping(settings: Settings) -> None:
-    """All in Kubernetes; slurmctld, which 1.2 restarts with each change of slurm.conf, keeps its nodes."""
+def eyes(settings: Settings) -> None:
+    """All in Kubernetes, without nodes: 1.2 restarts slurmctld with a changed slurm.conf, and this one keeps none."""
     inside(settings)
-    settings["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
+    settings["slinky-iac:nodesets"] = settings["slinky-iac:partitions"] = {}
 
 
 def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
     world.vacate()
     with kinds(world):  # until the operator is gone: 1.2.1 syncs no Controller once it misses a kind that it has watched
-        stack = world.stack("eyes", dev_settings(keeping))
+        stack = world.stack("eyes", dev_settings(eyes))
         try:
             stack.up()
             monitoring = {"slinky-iac:monitoring": {"slurmctld": True, "rules": True, "labels": SITE}}
-            world.stack(stack.name, dev_settings(keeping) | monitoring)
+            world.stack(stack.name, dev_settings(eyes) | monitoring)
             stack.up()
 
             def made() -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(METRICS_PATHS), 90)
             require_metrics(world, monitor)
             assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
-            world.stack(stack.name, dev_settings(keeping))
+            world.stack(stack.name, dev_settings(eyes))
             stack.up()
             await_true("both go with the setting", lambda: not made() and not selected(world, KINDS[1], SITE, INSIDE), 60)
         finally:
