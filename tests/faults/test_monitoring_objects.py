@@ -92,9 +92,12 @@ def require_metrics(world: World, monitor: dict[str, Any]) -> None:
 
 
 def head(url: str) -> str:
-    """What a page of metrics shows first of Slurm's, or its beginning where it has none."""
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        text = answer.read().decode()
+    """What a page of metrics shows first of Slurm's, or its beginning where it has none, or why there is none."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            text = answer.read().decode()
+    except OSError as error:  # 1.2 restarts slurmctld
+        return str(error)
     return "# TYPE slurm_" if "# TYPE slurm_" in text else f"{answer.status}: {text[:200]}"
 
 
