@@ -239,10 +239,11 @@ class HybridCluster(Joinable):
         return lines
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
+        made = next(objects.own_namespace(config), None)
+        if made is None:
+            return None
         more = {"provider": self._kube, "retain_on_delete": config.cluster.keep_namespace}
-        for made in objects.own_namespace(config):
-            return namespace(self, name, "namespace", config, made.name, "cluster.createNamespace", made.labels, **more)
-        return None
+        return namespace(self, name, "namespace", config, made.name, "cluster.createNamespace", made.labels, **more)
 
     def _parts(
         self,

@@ -134,13 +134,18 @@ def eyes(settings: Settings) -> None:
     settings["slinky-iac:nodesets"] = settings["slinky-iac:partitions"] = {}
 
 
+def await_slurmrestd(world: World) -> None:
+    """Without nodes nothing waits for it, and it is asked for jobs before slurmctld restarts."""
+    world.kubectl("rollout", "status", "-n", INSIDE, "deployment/inside-restapi", "--timeout=120s")
+
+
 def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
     world.vacate()
     with kinds(world):  # until the operator is gone: 1.2.1 syncs no Controller once it misses a kind that it has watched
         stack = world.stack("eyes", dev_settings(eyes))
         try:
-            stack.up()  # without nodes nothing waits for slurmrestd, which is asked for jobs before slurmctld restarts
-            world.kubectl("rollout", "status", "-n", INSIDE, "deployment/inside-restapi", "--timeout=120s")
+            stack.up()
+            await_slurmrestd(world)
             monitoring = {"slinky-iac:monitoring": {"slurmctld": True, "rules": True, "labels": SITE}}
             world.stack(stack.name, dev_settings(eyes) | monitoring)
             stack.up()
@@ -154,7 +159,7 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(METRICS_PATHS), 90)
             require_metrics(world, monitor)
             assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
-            world.kubectl("rollout", "status", "-n", INSIDE, "deployment/inside-restapi", "--timeout=120s")
+            await_slurmrestd(world)
             world.stack(stack.name, dev_settings(eyes))
             stack.up()
             await_true("both go with the setting", lambda: not made() and not selected(world, KINDS[1], SITE, INSIDE), 60)

@@ -126,7 +126,6 @@ def _climb(on: _On) -> list[Rung]:
     sized = {count: on.settings(count, operator_there=operator_there) for count in arguments.nodes}
     config = _values(sized[max(arguments.nodes)]).config
     rungs: list[Rung] = []
-    count = 0
     ladder = Ladder(project, nodes, reach(config), _say, config.operator.namespace if config.operator.install else None)
     try:
         project.make(on.mark)
@@ -136,8 +135,9 @@ def _climb(on: _On) -> list[Rung]:
     except BaseException as why:
         ladder.interrupt()
         if ladder.steps:
-            _say(f"{count} nodes: these steps had ended")
-            _tell(arguments, Rung(count, tuple(ladder.steps)))
+            cut_off = Rung(arguments.nodes[len(rungs)], tuple(ladder.steps))
+            _say(f"{cut_off.nodes} nodes: these steps had ended")
+            _tell(arguments, cut_off)
         _say("removing what the ladder has made")
         _remove(on, nodes, ladder, why)
         _say("what the ladder had made is removed")
