@@ -67,9 +67,6 @@ def may_lead(kind: str, path: Path_) -> bool:
     return any(len(path) < len(wanted) and _along(path, wanted) for wanted, _ in _rows_of(kind))
 
 
-_OF_POD: Final = re.compile(r"\{'(?:fieldRef|resourceFieldRef)': \{[^{}]{1,300}\}\}")
-
-
 def _label(asked: Asked) -> str | None:
     if asked.key.startswith("pod-security.kubernetes.io/"):
         strict = asked.key.endswith("/enforce") and asked.value == "restricted"  # slurmd's pods would not be made
@@ -195,14 +192,35 @@ def _env(asked: Asked) -> str | None:
     if "value" in value and is_written(kind, name, text):
         off = set(value) != _LITERAL or _is_off(asked, text)
         return f"({name}) isn't what the limits of its container give" if off else None
-    of_pod = kind in OF_USERS and _OF_POD.fullmatch(str(value.get("valueFrom")))
-    if set(value) != _LITERAL and not (of_pod and set(value) == {"name", "valueFrom"}):
-        return "isn't a name and a value alone"
+    if set(value) != _LITERAL:
+        if kind not in OF_USERS or set(value) != {"name", "valueFrom"}:
+            return "isn't a name and a value alone"
+        if why := _source(asked, value["valueFrom"]):
+            return f"({name}) {why}"
     fault = fault_of_variable(kind, name, text)
     return f"has {name}: {fault.value}" if fault else None
 
 
 _LITERAL: Final = {"name", "value"}
+
+
+def _source(asked: Asked, source: object) -> str | None:
+    """Of a variable in pods that run what users bring: a field of the pod, or what a Secret or a ConfigMap has, but for keys
+    of the cluster."""
+    if not isinstance(source, Mapping) or len(source) != 1:
+        return "has a source that isn't one alone"
+    ((form, reference),) = source.items()
+    if form in _OF_POD:
+        return None if isinstance(reference, Mapping) and reference else f"has an empty {form}"
+    if form not in _OF_OBJECT or not isinstance(reference, Mapping):
+        return f"comes from {form}; it may come from {', '.join((*_OF_POD, *_OF_OBJECT))}"
+    if not (isinstance(reference.get("name"), str) and reference.get("name") and reference.get("key")):
+        return f"comes from {form} without a name and a key"
+    return _not_a_key(replace(asked, value=reference["name"])) if form == "secretKeyRef" else None
+
+
+_OF_POD: Final = ("fieldRef", "resourceFieldRef")
+_OF_OBJECT: Final = ("secretKeyRef", "configMapKeyRef")
 
 
 def _is_off(asked: Asked, text: str) -> bool:

@@ -31,6 +31,8 @@ _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 _HOST = re.compile(r"(?:(?<=//)|(?<![\w./-])(?!\S{1,255}/))(?:[\w-]{1,63}+\.){1,9}[A-Za-z][\w-]{1,62}+(?![\w-]|\.\w)")
 """A host's name, and no image's: that is believed for its certificate and its digest."""
 _REFERENCES = ("name", "secretName", "claimName")
+_OF_A_VARIABLE = frozenset({"secretKeyRef", "configMapKeyRef"})
+"""Where Kubernetes takes a container's variable from. What else refers to an entry of a Secret means a key of Slurm."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def world_of(stack: Stack) -> World:
     hosts = {_known(each, "spec", "externalConfig", "host") for each in main}
     pods = [each.peek("spec", "template", "spec", "priorityClassName") for each in slinky]
     fields = [each for resource in slinky for each in _named(resource.props)]
-    keys = {name for path, name in fields if path.rsplit(".", 1)[-1].endswith("KeyRef") and "password" not in path}
+    referring = [(path.rpartition(".")[2], name) for path, name in fields if "password" not in path]
+    keys = {name for field, name in referring if field.endswith("KeyRef") and field not in _OF_A_VARIABLE}
     clusters = {_known(each, "spec", "clusterName") for each in main} - {""}
     slurm = {each.namespace for each in slinky if _known(each, "metadata", "namespace")}
     slurm |= {_known(gate, "namespace") for gate in gates} - {""}

@@ -40,5 +40,5 @@ def test_a_slurm_that_is_too_old_is_refused_by_its_release(stack: Stack) -> None
     assert refused["got"].endswith(f"it is Slurm {older.RELEASE}")
     assert "need Slurm 25.11 or newer" in refused["change"]
     assert "connect" in names(checks, "fine"), "its ports are open: that isn't what is wrong"
-    about_no_slurm = {"api-server", "encryption", "fence", "state-code"}
+    about_no_slurm = {"api-server", "encryption", "fence", "pods-accepted", "state-code"}
     assert names(checks, "fine") - about_no_slurm <= {"connect", "slurmrestd"}, "nothing else of it passes for right"

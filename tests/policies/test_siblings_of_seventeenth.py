@@ -427,6 +427,30 @@ def test_jobs_know_their_pod(field: str) -> None:
     assert "env" in of("controller", {"env": [{"name": "TZ", "valueFrom": given}]})
 
 
+def test_jobs_have_what_a_secret_of_the_site_has() -> None:
+    """`slinky check` says so of a variable that is named like a secret."""
+    secret = {"secretKeyRef": {"name": "wandb", "key": "token"}}
+    for source in (secret, {"configMapKeyRef": {"name": "site", "key": "proxy", "optional": True}}):
+        assert of("nodeset", {"env": [{"name": "WANDB_API_KEY", "valueFrom": source}]}) == ""
+        for name in ("LD_PRELOAD", "SLURM_CONF_SERVER", "POD_CPUS", "KRB5_CONFIG"):
+            assert name in of("nodeset", {"env": [{"name": name, "valueFrom": source}]})
+        for part in ("controller", "accounting", "restapi"):
+            assert "env" in of(part, {"env": [{"name": "TZ", "valueFrom": source}]})
+    for evil in (
+        {"secretKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"}},
+        {"secretKeyRef": {"name": "", "key": "slurm.key"}},
+        {"secretKeyRef": {"name": "wandb"}},
+        {"secretKeyRef": "wandb"},
+        {"configMapKeyRef": {}},
+        {"fileKeyRef": {"volumeName": "v", "path": "p", "key": "k"}},
+        {**secret, "fieldRef": {"fieldPath": "spec.nodeName"}},
+        {},
+        "wandb",
+    ):
+        assert "env" in of("nodeset", {"env": [{"name": "X", "valueFrom": evil}]}), evil
+    assert "env" in of("nodeset", {"env": [{"name": "X", "value": "", "valueFrom": secret}]})
+
+
 def projected(*sources: Data, part: str = "nodeset") -> str:
     return with_volumes(part, ("given", {"projected": {"sources": [*sources]}}, at("/etc/site-ca")))
 
