@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import pulumi
@@ -10,6 +9,7 @@ import pulumi
 from slinky_iac import ownership
 from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.keys.public import digest
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY
 
 from .connection import Component
@@ -42,13 +42,9 @@ class Accounting(Component):
             secret = register_object(name, config, manifest, child(self, **HIDDEN), string_data=data)
         noted: dict[str, pulumi.Input[str]] = {}
         if args.token_set is not None and config.slurmdbd.pods:
-            noted |= {key.annotation: pulumi.Output.from_input(args.token_set).apply(_digest) for key in config.own_keys}
+            noted |= {key.annotation: pulumi.Output.from_input(args.token_set).apply(digest) for key in config.own_keys}
         options = child(self, secret, hooks=first_look("accountings", config, ownership.custom(config, "accountings")))
         self.resource = custom_resource(config, objects.accounting(config), options, noted)
         (address,) = config.slurmdbd.addresses
         self.host, self.port = pulumi.Output.from_input(address.host), pulumi.Output.from_input(address.port)
         self.register_outputs({"host": self.host, "port": self.port})
-
-
-def _digest(token_set: str) -> str:
-    return hashlib.sha256(token_set.encode()).hexdigest()[:16]

@@ -45,10 +45,10 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
     return judged(parse(text, project))
 
 
-def errors_of(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Places and reasons of what is wrong with sections, as a file has them."""
+def errors_of(settings: Mapping[str, Any]) -> list[Finding]:
+    """What is wrong with sections, as a file has them."""
     places = judge("config:\n" + textwrap.indent(as_yaml(settings), "  "))[1]
-    return [(place.finding.path, place.finding.message) for place in places if place.finding.level is Level.ERROR]
+    return [place.finding for place in places if place.finding.level is Level.ERROR]
 
 
 def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:

@@ -230,6 +230,8 @@ class Finding:
     None: only a person can say what is meant."""
     covers: bool = field(default=False, compare=False, repr=False)
     """The setting isn't taken at all, so nothing is said of what is in it."""
+    exposes: bool = field(default=False, compare=False, repr=False)
+    """A secret stands there in plain text: what makes a file of settings leaves it out."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
@@ -250,9 +252,13 @@ class Setting:
         """A finding that stops, of a setting that can't be here: the only one of it and of all below it."""
         return Finding(Level.ERROR, self.path, message, covers=True)
 
-    def refused(self, message: str, *, id: str) -> Finding:
+    def exposed(self, message: str) -> Finding:
+        """A finding that stops, of a secret in plain text."""
+        return Finding(Level.ERROR, self.path, message, exposes=True)
+
+    def refused(self, message: str, *, id: str, exposes: bool = False) -> Finding:
         """A finding that stops, until the stack's file acknowledges it with a reason."""
-        return Finding(Level.ERROR, self.path, message, id=id)
+        return Finding(Level.ERROR, self.path, message, id=id, exposes=exposes)
 
     def warning(self, message: str, *, id: str) -> Finding:
         """A finding that warns."""

@@ -24,6 +24,11 @@ def kids(document: bytes) -> frozenset[str]:
     return frozenset(thumbprint(entry) for entry in entries)
 
 
+def digest(document: str | bytes) -> str:
+    """Of a public set, for an annotation."""
+    return hashlib.sha256(document.encode() if isinstance(document, str) else document).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class SetDifference:
     """How a public set differs from the one that the stack makes. Keys by their own thumbprints."""

@@ -78,6 +78,12 @@ class Cluster:
             return self.session.kube.config_map_data(self.config.cluster.namespace, name)
         return None
 
+    def accounting_note(self, key: Key) -> str | None:
+        """What the Accounting notes of the file of a key with which slurmdbd's pod began; None where there is none."""
+        cluster = self.config.cluster
+        meta = self.session.kube.meta("Accounting", cluster.namespace, cluster.resource_name)
+        return None if meta is None else meta.annotations.get(key.annotation, "")
+
     def takes(self, key: SigningKey, *, slurmdbd: bool) -> bool | None:
         """Whether slurmctld, or slurmdbd, takes a token made with ``key``; None: it couldn't be asked."""
         with self.session.slurm_with([key]) as client:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart.translation import Taken
+from slinky_iac.config.findings import Finding
 from slinky_iac.config.operator.empty_values import CONSEQUENCES, ELSE, Place, places, text
 from slinky_iac.config.paths import mapping, replaced, value_at, without
+from slinky_iac.config.rules.secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.scripts import of_lifecycle
 
@@ -41,17 +43,19 @@ def leave_refused(taken: Taken, *, drops_empty: bool) -> None:
     taken.left[:] = dict.fromkeys(taken.left)
 
 
-Judge = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
-"""What is wrong with settings: places, and why."""
+Judge = Callable[[dict[str, Any]], Sequence[Finding]]
+"""What is wrong with settings."""
 _ROUNDS: Final = 20
 """How often settings are judged again: what is left out may be what another piece needs, and a list may have several."""
+_OF_A_FILE: Final = re.compile(r"\. Change it or leave it out, or acknowledge it: .*$")
+"""Advice on a line of the stack's file, where the setting isn't."""
 _ADVICE: Final = re.compile(r"\.? (Leave it out|Remove it|Remove the mount[^.]*)\.?$")
 
 
 def leave_unsound(taken: Taken, errors: Judge) -> None:
     """Move what the stack's rules refuse from the settings to what is left out, with the rule's own reason: raw pieces,
-    mounts, and settings that the rule says to remove; of a list or a mapping the one entry over which it does, where that is
-    one. Values that only a person can put right stay."""
+    mounts, secrets in plain text, and settings that the rule says to remove; of a list or a mapping the one entry over which
+    it does, where that is one. Values that only a person can put right stay."""
     for _ in range(_ROUNDS):
         refusals = dict(_refusals(taken, errors))
         for place, why in refusals.items():
@@ -77,7 +81,7 @@ def _take_out(taken: Taken, place: Place, why: str, errors: Judge) -> None:
         else:
             key = f"{key} ({name_of(str(named.get('name') or named.get('mountPath') or int(entry) + 1))})"
         taken.settings = replaced(taken.settings, place, rest) if rest else without(taken.settings, place)
-    reason = _ADVICE.sub("", why).removeprefix("isn't taken here: ")
+    reason = _OF_A_FILE.sub("", _ADVICE.sub("", why)).removeprefix("isn't taken here: ")
     taken.left.append((key, f"`slinky check` refuses it here: {reason}"))
     taken.used[:] = [pair for pair in taken.used if not _is_gone(taken.settings, pair[1], ".".join(place))]
 
@@ -91,13 +95,15 @@ def _is_mounts(place: Place) -> bool:
 
 def _refusals(taken: Taken, errors: Judge) -> Iterator[tuple[Place, str]]:
     """Settings of the chart's keys that are refused as such, and why."""
-    for path, why in errors(taken.settings):
+    for finding in errors(taken.settings):
+        path, why = finding.path, finding.message
         place = _place(taken.settings, path)
         value = value_at(taken.settings, place)
         is_found = bool(place) and (".".join(place) == path or not isinstance(value, Mapping))
         is_of_chart = any(f"{path}.".startswith(f"{setting}.") for _, setting in taken.used)
         is_refused = _is_mounts(place) or (is_of_chart and _ADVICE.search(why) is not None)
-        if is_found and ("raw" in place[:-1] or is_refused):
+        is_exposed = finding.exposes or (is_found and isinstance(value, str) and is_secret(place[-1]))
+        if is_found and ("raw" in place[:-1] or is_refused or is_exposed):
             yield place, why
 
 
@@ -130,7 +136,7 @@ def _entry(settings: dict[str, Any], place: Place, errors: Judge) -> str | None:
     elif isinstance(value, list) and all(isinstance(part, Mapping) for part in value):
         rests = {str(number): [*value[:number], *value[number + 1 :]] for number in range(len(value))}
     for entry, rest in rests.items():
-        if not any(_place(settings, path) == place for path, _ in errors(replaced(settings, place, rest))):
+        if not any(_place(settings, finding.path) == place for finding in errors(replaced(settings, place, rest))):
             return entry
     return None
 

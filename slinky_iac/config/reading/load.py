@@ -78,9 +78,9 @@ def load(data: Mapping[str, object]) -> StackConfig:
 
 def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Finding, ...]]:
     """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
-    misplaced = tuple(at(name).error(in_plain_text(name)) for name in SECRET_KEYS if name in data)
+    misplaced = tuple(at(name).exposed(in_plain_text(name)) for name in SECRET_KEYS if name in data)
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
-    misplaced += tuple(at(path).error(_A_TOKEN) for path in tokens_in(rest))
+    misplaced += tuple(at(path).exposed(_A_TOKEN) for path in tokens_in(rest))
     try:
         config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
         every_host = {"external": config.external.expanded()}
@@ -263,7 +263,7 @@ def _empty_nodeset(location: tuple[int | str, ...], value: object) -> str:
 def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:  # noqa: PLR0911 - one a kind of word
     """A key that isn't a setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part."""
     if (secret := secret_of(where)) is not None:
-        return at(where).error(in_plain_text(secret))
+        return at(where).exposed(in_plain_text(secret))
     bare, word = _bare(location), str(location[-1])
     named = in_camel_case(word)  # a word in snake_case is looked up as a file has it
     typed = (*bare[:-1], named)

@@ -81,7 +81,7 @@ def _variables(part: Part) -> Iterator[Finding]:
 def _in_clear(path: str, variable: Piece) -> Iterator[Finding]:
     name, value = str(variable.get("name", "")), str(variable.get("value", ""))
     if is_secret(name) and not is_none(value):
-        yield at(path).error(
+        yield at(path).exposed(
             f"has {name_of(name)}, which is named like a secret: everyone who sees the pod, a preview or the state can read"
             " its value. Use valueFrom.secretKeyRef"
         )

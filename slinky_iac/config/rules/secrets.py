@@ -61,7 +61,7 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if is_none(value):
                 continue
             if is_secret(name):
-                yield at(path).error(
+                yield at(path).exposed(
                     "is named like a secret. Everyone who sees the pod, the preview or the state can read it, and each"
                     " job inherits it. Mount a Secret as a file instead, and give its path here"
                 )
@@ -82,7 +82,7 @@ def private_keys(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A private key in any text: previews and the state show all of them, and most are in a ConfigMap too."""
     for path, text in _texts(config.model_dump(by_alias=True, exclude_defaults=True), ""):
         if _PRIVATE_KEY.search(text):
-            yield at(path).error(
+            yield at(path).exposed(
                 "holds a private key in plain text, which everyone who reads this file, a preview or the state has: treat it"
                 " as leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
             )

@@ -245,7 +245,8 @@ def refusal(path: str, id_: str, said: str) -> Finding:
     """A finding that stops until it is acknowledged for its own setting."""
     setting = at(path)
     paste = f"below `slinky-iac:acknowledged:` the line `{id_}@{setting.path}: WHY`, with your reason"
-    return setting.refused(f"{said}. Change it or leave it out, or acknowledge it: {paste}", id=id_)
+    said_whole = f"{said}. Change it or leave it out, or acknowledge it: {paste}"
+    return setting.refused(said_whole, id=id_, exposes=tables.PASSWORD in said)
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -84,8 +84,7 @@ PASSWORD: Final = "is a password in plain text, in the file and its history: giv
 ELSEWHERE: Final = {
     **dict.fromkeys(("accountingstoragebackuphost", "dbdbackuphost"), _SECOND),
     "accountingstorageexternalhost": "names slurmdbds of other clusters, which would know this one and send it jobs",
-    "accountingstoragepass": "isn't used: slurmctld speaks to slurmdbd by the cluster's key; a password here has leaked"
-    " into the file and its history",
+    "accountingstoragepass": f"{PASSWORD}. It isn't used: slurmctld speaks to slurmdbd by the cluster's key",
     "jobcomppass": PASSWORD,
     "accountingstorageuser": "isn't used: slurmctld speaks to slurmdbd by the cluster's key",
     **dict.fromkeys(("backupaddr", "backupcontroller", "controladdr", "controlmachine", "slurmctldaddr"), _CONTROL),

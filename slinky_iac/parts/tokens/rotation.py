@@ -8,7 +8,7 @@ have no part in it. A token shows which daemon takes which key, so you need not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from typing import Final
@@ -21,7 +21,7 @@ from slinky_iac.commands.rotation.model import BOTH, START, Plan, Step, TokenVer
 from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import Role
-from slinky_iac.keys.public import SetDifference, difference, kids, thumbprint
+from slinky_iac.keys.public import SetDifference, difference, digest, kids, thumbprint
 from slinky_iac.parts.tokens.key import TOKENS
 from slinky_iac.parts.tokens.public import public_set
 from slinky_iac.parts.tokens.rsa import parse
@@ -51,6 +51,9 @@ class TokenFacts(TokenVerdicts):
     where there is none."""
     foreign: tuple[str, ...] = ()
     """Keys in it that aren't the configuration's."""
+    is_noted: bool = True
+    """Whether slurmdbd's pod was made for the set in the ConfigMap, as its Accounting notes: slurmdbd reads the set as it
+    starts. An update that was killed may have written the one and not the other. True where slurmdbd is outside."""
 
 
 def plan_of(facts: TokenFacts) -> Plan:
@@ -106,13 +109,13 @@ def _due(facts: TokenFacts) -> str:
         return SIGN
     if facts.previous is not None:
         return END if facts.refused(facts.previous, facts.external) else FORGET
-    return START if facts.published == {facts.current} else END
+    return START if facts.published == {facts.current} and facts.is_noted else END
 
 
 def _due_before_the_change(facts: TokenFacts, next_key: str) -> str:
     if facts.previous is not None or next_key == facts.current:
         return SIGN  # cut short between two of its settings
-    if not {facts.current, next_key} <= facts.published:
+    if not {facts.current, next_key} <= facts.published or not facts.is_noted:
         return PUBLISH
     return SIGN if facts.taken(next_key) else LEARN
 
@@ -142,6 +145,13 @@ def facts_of(snapshot: Snapshot) -> TokenFacts:
         set_differs="" if differs is None else differs.words,
         foreign=() if differs is None else differs.foreign,
     )
+
+
+def _is_noted(snapshot: Snapshot) -> bool:
+    config = snapshot.config
+    note = snapshot.cluster.accounting_note(TOKENS) if config.slurmdbd.pods else None
+    data = None if note is None else snapshot.cluster.config_map(TOKENS.bundle_at(config.cluster.resource_name).name)
+    return data is None or note == digest(data.get(TOKENS.bundle, ""))
 
 
 def held_kid(snapshot: Snapshot) -> str | None:
@@ -272,7 +282,7 @@ class TokenRotation(KeyRotation):
             )
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
-        return plan_of(facts_of(snapshot))
+        return plan_of(replace(facts_of(snapshot), is_noted=_is_noted(snapshot)))
 
     def check_start(self, snapshot: Snapshot) -> None:
         facts = facts_of(snapshot)

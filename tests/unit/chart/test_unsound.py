@@ -100,5 +100,41 @@ def test_as_many_are_left_out_as_there_are() -> None:
 def test_an_error_about_a_setting_stays_to_be_put_right() -> None:
     read = found("{clusterName: a, nodesets: {a: {slurmd: {image: 'r.example/foo bar:1'}}}}")
     leave_unsound(read.taken, errors_of)
-    assert [path for path, _ in errors_of(read.taken.settings)] == ["nodesets.a.image"]
+    assert [each.path for each in errors_of(read.taken.settings)] == ["nodesets.a.image"]
     assert read.taken.left == []
+
+
+KEY = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEowIBAAKCAQEAz0zZyq8mT3Q5c1hXx9q2sRvW\\n-----END RSA PRIVATE KEY-----"
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJyb290IiwiZXhwIjo5OTk5OTk5OTk5fQ.dGhpc2lzYXNpZ25hdHVyZWZvcnRlc3Rz"
+
+
+OF_A = "nodesets: {a: {}}"
+VARIABLES = "[{name: DB_PASSWORD, value: hunter2}, {name: B, value: c}]"
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ("controller: {extraConf: JobCompPass=hunter2-x}", "controller.extraConf.JobCompPass"),
+        ("controller: {extraConf: StoragePass=hunter2-x}", "controller.extraConf.StoragePass"),
+        (
+            "controller: {extraConfMap: {AccountingStoragePass: hunter2-x}}",
+            "controller.extraConfMap.AccountingStoragePass",
+        ),
+        ("accounting: {enabled: true, extraConf: StoragePass=hunter2-x}", "accounting.extraConf (StoragePass)"),
+        (f'prologScripts: {{a.sh: "#!/bin/sh\\n{KEY}"}}', "prologScripts.a.sh"),
+        (f"nodesets: {{a: {{slurmd: {{env: {VARIABLES}}}}}}}", "nodesets.a.slurmd.env.DB_PASSWORD"),
+        (f"nodesetDefaults: {{slurmd: {{env: {VARIABLES}}}}}\n{OF_A}", "nodesetDefaults.slurmd.env.DB_PASSWORD"),
+        (f"nodesets: {{a: {{slurmd: {{env: [{{name: X, value: {TOKEN}}}]}}}}}}", "nodesets.a.slurmd.env.X"),
+        (f"loginsets: {{a: {{enabled: true, login: {{env: {VARIABLES}}}}}}}", "loginsets.a.login.env (DB_PASSWORD)"),
+    ],
+)
+def test_a_secret_in_plain_text_is_in_no_file_that_is_made(values: str, key: str) -> None:
+    """Who imports a chart commits the file: what was in a release's Secret or in nobody's history would be in theirs."""
+    read = found(f"clusterName: a\n{values}\n")
+    leave_unsound(read.taken, errors_of)
+    left = dict(read.taken.left)
+    shown = f"{read.taken.settings} {left}"
+    assert not [secret for secret in ("hunter2", "MIIE", "eyJ") if secret in shown]
+    assert key in left, left.keys()
+    assert not any("acknowledge" in said for said in left.values())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from slinky_iac.parts.tokens import rotation as tokens
 from slinky_iac.parts.tokens.key import TOKENS
 from slinky_iac.parts.tokens.rotation import TokenFacts, TokenRotation, token_agreements
 from tests.rsa_keys import token_key
-from tests.stacks import merged, outside
+from tests.stacks import merged, minimal, outside
 from tests.unit.rotation.world import Cut, World
 
 OLD, NEW = "old-kid", "new-kid"
@@ -75,6 +76,9 @@ def due(plan: Plan) -> str | None:
         (replace(GOING, external=frozenset()), tokens.END),
         (replace(GOING, previous=None), tokens.END),
         (replace(GOING, previous=None, published=frozenset({NEW})), START),
+        (replace(COMING, is_noted=False), tokens.PUBLISH),
+        (replace(COMING, slurmctld=BOTH, slurmdbd=BOTH, is_noted=False), tokens.PUBLISH),
+        (replace(GOING, previous=None, published=frozenset({NEW}), is_noted=False), tokens.END),
     ],
 )
 def test_the_rotation_goes_on_from_every_cut(facts: TokenFacts, step: str) -> None:
@@ -106,31 +110,46 @@ def test_where_all_daemons_are_in_kubernetes_no_step_is_the_hosts() -> None:
     assert {step.turn for step in plan.steps} == {Turn.OURS}
 
 
-def begun() -> World:
-    return World(load(CONFIG), set={})
+INSIDE = merged(
+    minimal(),
+    {
+        "keys": {"source": "imported", "tokens": "rs256"},
+        "operator": {"version": "1.2.1"},
+        "accounting": {"enabled": True, "database": {"host": "db.example.org"}},
+    },
+)
+"""slurmctld and slurmdbd are pods: the first reads jwks.json again by itself, the second only as it starts."""
+PLACES = pytest.mark.parametrize("config", [CONFIG, INSIDE], ids=["outside", "inside"])
+
+
+def begun(config: Mapping[str, Any] = CONFIG) -> World:
+    return World(load(config), set={})
 
 
 def ended(world: World) -> bool:
     """Whether everything has the new key alone."""
     new = frozenset({token.kid for token in world.values().keys.rsa.values()})
     document = world.values().keys.bundle(TOKENS)
-    same = {document} == {world.public, *(world.files[host].get("jwks.json") for host in ("ctl", "dbd"))}
+    hosts = () if world.config.slurmdbd.pods else ("ctl", "dbd")
+    same = {document} == {world.public, *(world.files[host].get("jwks.json") for host in hosts)}
     return same and {*world.kids_of.values()} == {new} == {frozenset({world.signing})} and set(world.set) == {"tokenKey"}
 
 
-def test_one_run_carries_a_rotation_to_its_end() -> None:
-    world = begun()
+@PLACES
+def test_one_run_carries_a_rotation_to_its_end(config: Mapping[str, Any]) -> None:
+    world = begun(config)
     plan = world.runner(TOKENS).run(start=True)
     assert ended(world)
     assert (plan.under_way, world.made) == (False, 1)
 
 
-def test_a_rotation_that_is_cut_at_any_operation_goes_on_from_there() -> None:
-    whole = begun()
+@PLACES
+def test_a_rotation_that_is_cut_at_any_operation_goes_on_from_there(config: Mapping[str, Any]) -> None:
+    whole = begun(config)
     whole.runner(TOKENS).run(start=True)
-    assert whole.operations > 14
+    assert whole.operations > 12
     for cut in range(whole.operations):
-        world = begun()
+        world = begun(config)
         world.cut = cut
         with pytest.raises(Cut):
             world.runner(TOKENS).run(start=True)
@@ -142,9 +161,10 @@ def test_a_rotation_that_is_cut_at_any_operation_goes_on_from_there() -> None:
             assert world.signing == token_key("old").kid
 
 
+@PLACES
 @pytest.mark.parametrize("first", range(1, 12, 3))
-def test_a_rotation_that_is_cut_again_and_again_ends_too(first: int) -> None:
-    world = begun()
+def test_a_rotation_that_is_cut_again_and_again_ends_too(first: int, config: Mapping[str, Any]) -> None:
+    world = begun(config)
     for each in range(60):
         world.cut = world.operations + first + each % 3
         try:

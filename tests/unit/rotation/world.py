@@ -28,7 +28,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.keys.public import kids
+from slinky_iac.keys.public import digest, kids
 from slinky_iac.keys.raw import several_keys
 from slinky_iac.kube.wire import Clock
 from slinky_iac.parts.tokens.key import TOKENS
@@ -78,6 +78,8 @@ class World:
     secrets: dict[str, dict[str, bytes]] = field(default_factory=dict)
     public: bytes = b""
     """jwks.json in the ConfigMap."""
+    noted: str = ""
+    """What the Accounting notes of the set with which slurmdbd's pod began."""
     files: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Files of pods and hosts."""
     read: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -113,6 +115,7 @@ class World:
             self.secrets[self.tokens.name] = {"token.pem": pem("old")}
             self.public = public_set([old])
             self.kids_of = dict.fromkeys(("ctl", "dbd"), frozenset({old.kid}))
+            self.noted = digest(self.public)
 
     # -- what must hold at every moment ---------------------------------------------------------------------------
 
@@ -162,6 +165,9 @@ class World:
             self.secrets[self.tokens.name] = {"token.pem": self.set["tokenKey"]}
             self.operate("up: set")
             self.public = self.values().keys.bundle(TOKENS) or b""
+            if self.config.slurmdbd.pods and self.noted != digest(self.public):
+                self.operate("up: accounting")  # the operator replaces its pod, and slurmdbd reads the set as it starts
+                self.noted, self.kids_of["dbd"] = digest(self.public), kids(self.public)
             return
         self.operate("up: jwt")
         names = (("jwtKey", self.jwt.entry), ("jwtKeyNext", f"{self.jwt.entry}.next"))
@@ -220,8 +226,13 @@ class World:
     def config_map(self, _name: str) -> Mapping[str, str]:
         return {"jwks.json": self.public.decode()}
 
+    def accounting_note(self, _key: Key) -> str | None:
+        return self.noted if self.config.slurmdbd.pods else None
+
     def takes(self, key: bytes | TokenKey, *, slurmdbd: bool) -> bool:
         daemon = "dbd" if slurmdbd else "ctl"
+        if daemon == "ctl" and self.config.slurmctld.pods and isinstance(key, TokenKey):
+            self.kids_of["ctl"] = kids(self.public)  # kubelet has brought the file, and a sidecar reconfigures slurmctld
         return key.kid in self.kids_of[daemon] if isinstance(key, TokenKey) else key == self.jwt_of[daemon]
 
     def all_nodes(self) -> list[SimpleNamespace]:
@@ -246,7 +257,7 @@ class World:
 
     @contextmanager
     def connect(self, *_: object) -> Iterator[Any]:
-        asked = ("secret", "config_map", "takes", "unmanaged_nodes", "pod_files", "trigger_sync")
+        asked = ("secret", "config_map", "accounting_note", "takes", "unmanaged_nodes", "pod_files", "trigger_sync")
         yield SimpleNamespace(nodes=self.all_nodes, **{name: getattr(self, name) for name in asked})
 
     def kubectl(self, command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
