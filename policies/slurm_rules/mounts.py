@@ -9,6 +9,7 @@ from posixpath import normpath
 from typing import Any, Final
 
 from slurm_rules.compute import quantity
+from slurm_rules.daemon_variables import OF_USERS
 from slurm_rules.made import HARMLESS, MADE, Asked
 from slurm_rules.model import Resource
 
@@ -80,7 +81,7 @@ def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
             f"has the sizeLimit {body.get('sizeLimit')}, above which the kubelet evicts the pod with its jobs",
         ),
         "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
-        "secret": (_is_key(body.get("secretName"), asked), "holds a key of the cluster"),
+        "secret": (holds_key(body.get("secretName"), asked), "holds a key of the cluster"),
         "csi": (not matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
     }
     wrong, text = faults.get(source, (False, ""))
@@ -94,11 +95,14 @@ def _is_file(part: object, asked: Asked) -> bool:
     """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
     if not isinstance(part, Mapping) or len(part) != 1 or not part.keys() <= _PARTS:
         return False
-    return not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+    return not any(holds_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
 
 
-def _is_key(secret: object, asked: Asked) -> bool:
-    return secret in asked.judging.world.keys or "auth" in str(secret)
+def holds_key(secret: object, asked: Asked) -> bool:
+    """Whether a daemon's pod can't have a Secret of this name: one with a key of the cluster; where users run what they
+    bring, also one with what another daemon holds."""
+    world, of_users = asked.judging.world, asked.kind.rpartition("/")[2] in OF_USERS
+    return secret in world.keys or "auth" in str(secret) or (of_users and secret in world.held)
 
 
 def mount(asked: Asked) -> str | None:

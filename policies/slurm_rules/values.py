@@ -19,7 +19,7 @@ from slurm_rules.daemon_variables import OF_USERS, OWN, fault_of_variable, is_wr
 from slurm_rules.gates import pickled
 from slurm_rules.made import HARMLESS, MADE, Asked, Judging, Path_, Said, known_below, like_any
 from slurm_rules.model import everything
-from slurm_rules.mounts import claim, evicts, matches, mount, retention, volume
+from slurm_rules.mounts import claim, evicts, holds_key, matches, mount, retention, volume
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
@@ -216,7 +216,8 @@ def _source(asked: Asked, source: object) -> str | None:
         return f"comes from {form}; it may come from {', '.join((*_OF_POD, *_OF_OBJECT))}"
     if not (isinstance(reference.get("name"), str) and reference.get("name") and reference.get("key")):
         return f"comes from {form} without a name and a key"
-    return _not_a_key(replace(asked, value=reference["name"])) if form == "secretKeyRef" else None
+    is_key = form == "secretKeyRef" and holds_key(reference["name"], asked)
+    return f"comes from {reference['name']}, a Secret with a key of the cluster" if is_key else None
 
 
 _OF_POD: Final = ("fieldRef", "resourceFieldRef")

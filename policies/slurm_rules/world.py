@@ -58,6 +58,8 @@ class World:
     """Name and entry of the Secrets that pods read as sssd.conf; ``""`` for what isn't known yet, which may be any."""
     priorities: frozenset[str]
     keys: frozenset[str]
+    held: frozenset[str]
+    """Secrets of daemons with keys that no pod of jobs may have: the database's password, private keys for TLS."""
     secrets: tuple[str, ...]
     """Secrets of the cluster's namespaces, once for each resource of the stack that makes or fills one."""
     apps: frozenset[str]
@@ -122,6 +124,17 @@ class World:
 @lru_cache(maxsize=256)
 def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
+
+
+def _held(daemon: Resource) -> Iterator[str]:
+    for path, name in _named(daemon.props):
+        if path.endswith("passwordKeyRef"):
+            yield name
+    for volume in daemon.peek("spec", "template", "spec", "volumes") or ():
+        secret = volume.get("secret") if isinstance(volume, Mapping) else None
+        items = secret.get("items") if isinstance(secret, Mapping) else None
+        if isinstance(secret, Mapping) and "tls.key" in {text for _, text in texts(items)}:
+            yield str(secret.get("secretName"))
 
 
 @lru_cache(maxsize=64)
@@ -193,6 +206,7 @@ def world_of(stack: Stack) -> World:
         pods=_pods(slinky, stack),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
+        held=frozenset(name for each in main for name in _held(each)),
         made=frozenset(
             (each.kind, each.namespace, each.in_cluster_name)
             for each in stack.resources

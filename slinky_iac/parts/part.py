@@ -238,6 +238,10 @@ class Part:
         """Secrets that others write on the part's behalf, where settings name them, by these settings."""
         return ()
 
+    def held_secrets(self, config: StackConfig) -> Mapping[str, str]:  # noqa: ARG002
+        """Names of the Secrets of its daemons that no pod of jobs may have, and what they hold."""
+        return {}
+
     def inside_conf(self, config: ClusterConfig) -> Mapping[str, str]:  # noqa: ARG002
         """Parameters that slurm.conf and slurmdbd.conf in Kubernetes need of it, besides the operator's own."""
         return {}

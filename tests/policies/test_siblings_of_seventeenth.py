@@ -12,6 +12,7 @@ from slinky_iac.config.operator.own_pieces import own_pieces
 from slinky_iac.releases import OperatorVersion
 from tests.policies.judging import judged, messages, spec
 from tests.policies.test_siblings import said
+from tests.stacks import merged
 
 Data = dict[str, Any]
 DAEMONS = {"controller": "slurmctld", "accounting": "slurmdbd", "restapi": "slurmrestd", "nodeset": "slurmd"}
@@ -449,6 +450,29 @@ def test_jobs_have_what_a_secret_of_the_site_has() -> None:
     ):
         assert "env" in of("nodeset", {"env": [{"name": "X", "valueFrom": evil}]}), evil
     assert "env" in of("nodeset", {"env": [{"name": "X", "value": "", "valueFrom": secret}]})
+
+
+@pytest.mark.parametrize("secret", ["slurm-mariadb", "slurm-tls"])
+def test_no_pod_of_jobs_has_what_another_daemon_holds(secret: str) -> None:
+    tls = {"volumes": [{"name": "slinky-tls", "secret": {"secretName": "slurm-tls", "items": [{"key": "tls.key"}]}}]}
+    password = {"storageConfig": {"passwordKeyRef": {"name": "slurm-mariadb", "key": "password"}}}
+    change = {
+        "resources": {
+            "accounting": {"properties": {"spec": password}},
+            "restapi": {"properties": {"spec": {"template": {"spec": tls}}}},
+        }
+    }
+    pod = {"hostname": "gpu-", "volumes": [{"name": "v", "secret": {"secretName": secret}}]}
+    env = [{"name": "X", "valueFrom": {"secretKeyRef": {"name": secret, "key": "password"}}}]
+    slurmd = {"image": IMAGE.format("slurmd"), "env": env}
+    for more, place in (
+        ({"template": {"spec": pod}}, "spec.template.spec.volumes.0"),
+        ({"slurmd": slurmd}, "spec.slurmd.env.0"),
+    ):
+        jobs = {"nodeset": {"properties": {"spec": more}}}
+        told = messages(judged(cluster_as_made, merged(change, {"resources": jobs})))
+        assert f"NodeSet slurm-worker-gpu: {place}" in told, told
+        assert "NodeSet" not in messages(judged(cluster_as_made, {"resources": jobs}))
 
 
 def projected(*sources: Data, part: str = "nodeset") -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.config.findings import NOTHING, Finding, at, use
@@ -17,6 +18,7 @@ from slinky_iac.config.operator import raw_fields
 from slinky_iac.config.operator.raw_fields import Way
 from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.rules import pieces as rules_pieces
+from slinky_iac.config.rules.secrets import key_secrets, mounted_secrets
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.registry import VOLUMES
@@ -102,7 +104,7 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
 
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    keys = {key.name for key in config.key_entries}
+    keys, held = {key.name for key in config.key_entries}, {*key_secrets(config)}
     for part in parts(config):
         raw, path = part.raw, f"{part.path}.raw"
         yield from _owned(f"{path}.pod", raw.pod, _POD)
@@ -127,9 +129,24 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
-        yield from _folders(part, f"{path}.pod.volumes", keys)
+        forbidden = _Forbidden(keys, held if part.section in {"nodesets", "logins"} else set())
+        yield from _folders(part, f"{path}.pod.volumes", forbidden)
         yield from _mounts(part, path)
-        yield from _keys_in_variables(part, path, keys)
+        yield from _keys_in_variables(part, path, forbidden)
+
+
+@dataclass(frozen=True)
+class _Forbidden:
+    """Names of Secrets that a pod can't have."""
+
+    keys: set[str]
+    """Of the cluster's keys: they may stand nowhere."""
+    held: set[str]
+    """Of what daemons hold beside them: nothing may refer to them. The name itself may be a volume's, too."""
+
+    def stands_in(self, piece: Piece) -> bool:
+        """Whether a volume or a variable has one of them."""
+        return not (self.keys.isdisjoint(_texts(piece)) and self.held.isdisjoint(mounted_secrets(piece)))
 
 
 def _resources(part: Part, path: str) -> Iterator[Finding]:
@@ -151,11 +168,11 @@ def _without_amounts(container: Piece) -> Piece:
     }
 
 
-def _keys_in_variables(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
+def _keys_in_variables(part: Part, path: str, forbidden: _Forbidden) -> Iterator[Finding]:
     """A key is as readable in a variable as in a volume: by root of the container, and in /proc of its processes."""
     for container, where in part.containers():
         for field in ("env", "envFrom"):
-            if any(keys & set(_texts(variable)) for variable in listed(container, field)):
+            if any(map(forbidden.stands_in, listed(container, field))):
                 yield at(f"{path}.{where}.{field}").error(
                     "has a Secret with a key of the cluster: who reads this container's variables could"
                     " act as Slurm's admin. Remove it"
@@ -238,7 +255,7 @@ def _mode_of(spec: Mapping[str, Any]) -> object:
     return kept.get("volumeMode") if isinstance(kept, Mapping) else None
 
 
-def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
+def _folders(part: Part, path: str, forbidden: _Forbidden) -> Iterator[Finding]:
     for volume in listed(part.raw.pod, "volumes"):
         if "hostPath" in volume and part.volumes is None:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
@@ -247,7 +264,7 @@ def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
                 f"has {name_of(str(volume.get('name')))}, the name of a volume that the pod has already, of the operator's"
                 " or this program's, with keys, settings or logs. Rename it"
             )
-        if keys & set(_texts(volume)):
+        if forbidden.stands_in(volume):
             yield at(path).error(
                 "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
             )

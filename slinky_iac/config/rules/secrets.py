@@ -125,8 +125,8 @@ def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 if secret in keys:
                     yield at(path).error(
                         f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: anyone who becomes root in such a"
-                        " pod could read it, and with a signing key act as Slurm's admin. Remove it; the operator"
-                        " mounts what is needed"
+                        " pod could read it, and with it act as Slurm's admin. Remove it; the operator mounts what is"
+                        " needed"
                     )
             yield from _of_the_node(path, volume.name, volume.source)
         for raw in listed(settings.raw.pod, "volumes"):  # keys in them: config/rules/raw.py
@@ -155,18 +155,24 @@ def _of_the_node(path: str, name: str, source: Mapping[str, Any]) -> Iterator[Fi
 def key_secrets(config: StackConfig) -> dict[str, str]:
     """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
     base = config.cluster.resource_name
-    return {
+    held = {
         **{config.secret_of(key).name: key.the for key in KEYS},
         SLURM.bundle_at(base).name: SLURM.bundle,
         names.shorten(f"{base}-database"): "the database's password",
     }
+    if (database := config.accounting.database) is not None:
+        if database.password_from is not None:
+            held[database.password_from.secret] = "the database's password"
+        if database.tls is not None and database.tls.client_secret:
+            held[database.tls.client_secret] = "slurmdbd's key at its database"
+    return held | {secret: what for part in PARTS for secret, what in part.held_secrets(config).items()}
 
 
 def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of a PodSpec
-    """Names of all Secrets in a volume's source: itself, and in a projected volume."""
+    """Names of all Secrets in a volume's source, those of a projected volume among them, or in a variable."""
     if isinstance(source, dict):
         for key, value in source.items():
-            if key in {"secret", "nodePublishSecretRef", "secretRef"} and isinstance(value, dict):
+            if key in {"secret", "nodePublishSecretRef", "secretRef", "secretKeyRef"} and isinstance(value, dict):
                 yield from (str(value[name]) for name in ("secretName", "name") if name in value)
             yield from mounted_secrets(value)
     elif isinstance(source, list):

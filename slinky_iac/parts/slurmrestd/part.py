@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from slinky_iac import names
@@ -31,6 +31,11 @@ class Slurmrestd(Part):
         """The proxy."""
         tls = config.restapi.tls
         return proxy.pod(config, tls) if daemon == "slurmrestd" and tls is not None else {}
+
+    def held_secrets(self, config: StackConfig) -> Mapping[str, str]:
+        """The proxy's: who has its key passes for slurmrestd, and gets everybody's tokens."""
+        tls = config.restapi.tls
+        return {} if tls is None else {proxy.secret(config, tls): "slurmrestd's certificate with its key"}
 
     def notices(self, config: StackConfig, today: date) -> Iterator[Finding]:
         """How long a generated certificate holds."""

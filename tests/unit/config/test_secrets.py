@@ -17,7 +17,7 @@ from slinky_iac.config.rules.secrets import is_likely_secret, is_secret, mounted
 from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
-from tests.stacks import EXAMPLES, SECRETS, minimal, sections
+from tests.stacks import EXAMPLES, SECRETS, merged, minimal, sections
 from tests.unit.config.rule_cases import nodeset
 
 DATABASE = {"database": {"host": "db"}}
@@ -117,6 +117,36 @@ def test_a_key_secret_of_ones_own_name_is_known_too() -> None:
     data = nodeset(volumes=[volume]) | {"keys": {"jwtKeyFrom": {"secret": "ours"}}}
     assert levels(data, "nodesets.gpu.volumes") == ["error"]
     assert levels(nodeset(volumes=[volume]), "nodesets.gpu.volumes") == []
+
+
+HELD = {
+    "the database's password": {"accounting": {"database": {"passwordFrom": {"secret": "ours"}}}},
+    "slurmdbd's key at its database": {"accounting": {"database": {"tls": {"caSecret": "ca", "clientSecret": "ours"}}}},
+    "slurmrestd's certificate with its key": {"restapi": {"tls": {"source": "existing", "secret": "ours"}}},
+}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_no_pod_of_jobs_has_what_another_daemon_holds(what: str) -> None:
+    secret = {"secret": {"secretName": "ours"}}
+    database = {"accounting": {"enabled": True, "database": {"host": "db.example.org"}}}
+    for more, wanted in ((HELD[what], ["error"]), ({}, [])):
+        volume = {"name": "v", "mountPath": "/v", "source": secret}
+        data = merged(nodeset(volumes=[volume]), merged(database, more))
+        assert levels(data, "nodesets.gpu.volumes") == wanted
+        for field, piece, where in (
+            ("pod", {"volumes": [{"name": "v", **secret}]}, "pod.volumes"),
+            (
+                "container",
+                {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "ours", "key": "k"}}}]},
+                "container.env",
+            ),
+            ("container", {"envFrom": [{"secretRef": {"name": "ours"}}]}, "container.envFrom"),
+        ):
+            data = merged(nodeset(raw={field: piece}), merged(database, more))
+            assert levels(data, f"nodesets.gpu.raw.{where}") == wanted, where
+        named = {"volumes": [{"name": "ours", "emptyDir": {}}]}
+        assert levels(merged(nodeset(raw={"pod": named}), merged(database, more)), "nodesets.gpu.raw.pod.volumes") == []
 
 
 @pytest.mark.parametrize("path", ["/", "//", "/./", "/scratch/../../etc"])
