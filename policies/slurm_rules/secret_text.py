@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from slurm_rules.made import HARMLESS
+from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.model import everything
 
 WINDOW = 24
@@ -38,11 +38,7 @@ _FORMS = (
         "a directory's password",
         rb"(?im)^[ \t]*+(?:ldap_default_authtok|bindpw)(?:[ \t]*+=|[ \t](?![ \t]*=))[ \t]*+" + _LITERAL,
     ),
-    (
-        "a password in a URL",
-        rb"(?i)(?<![a-z0-9+.])[a-z][a-z0-9+.]{0,20}+://[^\s/:@'\"]{1,256}+:[^\s/@'\"$<{]{1,256}+@",
-    ),
-    ("a token of GitHub", rb"\bgh[opsur]_[A-Za-z0-9]{30}"),
+    *((what, form.encode()) for what, form in MADE["secretForms"].items()),
 )
 """Each looks at a text once: no pattern begins at every place of a long run."""
 _COMPILED = tuple((what, re.compile(pattern)) for what, pattern in _FORMS)

@@ -19,6 +19,7 @@ from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
 from slinky_iac import conf_lines, daemon_variables
+from slinky_iac.config import secret_forms
 from slinky_iac.config.operator.own_pieces import own_pieces
 from slinky_iac.config.operator.pod_places import OURS
 from slinky_iac.config.operator.raw_fields import KINDS
@@ -195,6 +196,7 @@ def made() -> dict[str, Any]:
                     _add(entry["fields"].setdefault(" ".join(path), []), value)
     return {
         "conf": slurm_reach.table(),
+        "secretForms": secret_forms.FORMS,
         "classes": dict(sorted(classes.items())),
         "texts": files,
         "volumes": volumes(),

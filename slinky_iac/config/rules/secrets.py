@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config import secret_forms
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.operator.pod_places import fault_of_variable
@@ -32,6 +33,7 @@ _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----\s+(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/]{16}"
 )
 """One with the begin of its text: a script may look for the first line alone."""
+_FORMS: Final = {"a private key": _PRIVATE_KEY} | {what: re.compile(form) for what, form in secret_forms.FORMS.items()}
 _NODES_OWN: Final = (
     *("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib", "/var/log", "/var/spool", "/var/run", "/run"),
     *("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/cni"),
@@ -78,13 +80,13 @@ def is_none(value: str) -> bool:
     return not value or value.startswith("/") or value.lower() in _SWITCHES
 
 
-def private_keys(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """A private key in any text: previews and the state show all of them, and most are in a ConfigMap too."""
+def plain_texts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A secret in any text: previews and the state show all of them, and most are in a ConfigMap too."""
     for path, text in _texts(config.model_dump(by_alias=True, exclude_defaults=True), ""):
-        if _PRIVATE_KEY.search(text):
+        for what in (what for what, form in _FORMS.items() if form.search(text)):
             yield at(path).exposed(
-                "holds a private key in plain text, which everyone who reads this file, a preview or the state has: treat it"
-                " as leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
+                f"holds {what} in plain text, which everyone who reads this file, a preview or the state has: treat it as"
+                " leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
             )
 
 
@@ -197,4 +199,4 @@ def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (database, environment, private_keys, volumes, given_away)
+RULES = (database, environment, plain_texts, volumes, given_away)

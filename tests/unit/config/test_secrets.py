@@ -226,6 +226,29 @@ def test_a_private_key_is_refused_wherever_it_is(path: str, given: dict[str, Any
     assert "b3BlbnNz" not in said[0][1]
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("postgres://bob:hunter2pw@db.example.org/x", "a password in a URL"),
+        ("see HTTPS://bob:hunter2pw@proxy:3128", "a password in a URL"),
+        ("ghp_hunter2hunter2hunter2hunter2hunt12", "a token of GitHub"),
+        ("postgres://bob:$PW@db.example.org/x", ""),
+        ("postgres://bob:${PW}@db/x http://{{ user }}:{{ pw }}@x", ""),
+        ("http://proxy.example.org:3128", ""),
+        ("https://docs.example.org/a:b@c", ""),
+        ("bob:hunter2pw@db", ""),
+    ],
+)
+def test_a_text_that_shows_a_secret_by_its_form_is_refused(text: str, what: str) -> None:
+    for path, data in {
+        "nodesets.gpu.env.A": nodeset(env={"A": text}),
+        "controller.prolog.a.sh": minimal(controller={"prolog": {"a.sh": f"#!/bin/sh\ncurl {text}\n"}}),
+    }.items():
+        said = [(level, message) for level, place, message in found(data) if place == path and "in plain text" in message]
+        assert [(level, what in message) for level, message in said] == ([("error", True)] if what else [])
+        assert "hunter2" not in str(said)
+
+
 def test_a_script_may_look_for_private_keys() -> None:
     script = "#!/bin/sh\ngrep -q -- '-----BEGIN RSA PRIVATE KEY-----' /tmp/x && exit 1\nexit 0\n"
     assert not any("private key" in message for _, _, message in found(minimal(controller={"prolog": {"a.sh": script}})))
