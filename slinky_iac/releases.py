@@ -41,7 +41,7 @@ LINES: Final = {
         0,
         "26.05",
         "26.05-ubuntu26.04",
-        seen="only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
+        seen="only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf, fence, outages)",
     ),
 }
 """By minor number. A release that comes out is a row or a number here, once its sources were read."""

@@ -174,11 +174,11 @@ def test_an_unknown_release_is_refused_with_a_way_out(version: str, way_out: str
         ("1.2.3", "this program knows 1.2.2 and older"),
         (
             "1.3.0",
-            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
+            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf, fence, outages)",
         ),
         (
             "1.3.0-rc1",
-            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
+            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf, fence, outages)",
         ),
         ("1.3.1", "this program knows 1.3.0 and older"),
     ],
