@@ -101,6 +101,11 @@ def listed(kind: str) -> tuple[str, ...]:
     return ("TZ", "LANG", "LC_*", *own)
 
 
+def written_for(kind: str) -> tuple[str, ...]:
+    """Variables that this program writes in the container of a kind's daemon, where its settings ask for them."""
+    return tuple(name for name, own in OWN.items() if kind in own.kinds and own.written is not None)
+
+
 def fault_of_variable(kind: str, name: str, value: str) -> Fault | None:
     """Why the container of a kind's daemon can't have a variable from a stack; None where it can. ``value`` is empty where
     it comes from elsewhere."""

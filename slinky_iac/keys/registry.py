@@ -28,5 +28,3 @@ BUNDLES: Final = frozenset(key.bundle for key in ROTATING if key.bundle)
 """Files of several keys."""
 REFERENCES: Final = {key.reference: key for key in ROTATING if key.reference}
 """Keys by the fields of custom resources that name their bundles' objects."""
-VARIABLES: Final = tuple(key.variable for key in ROTATING if key.variable)
-"""Variables by which daemons find keys."""
