@@ -9,7 +9,7 @@ from slinky_iac.errors import ConfigError, KeyMaterialError
 from slinky_iac.keys import raw
 from slinky_iac.keys.catalogue import Key
 from slinky_iac.keys.form import RAW, Pair
-from slinky_iac.keys.registry import FORMS, PUBLIC_FILES, ROTATING
+from slinky_iac.keys.registry import FORMS, PUBLIC, ROTATING
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class KeyMaterial:
 
     @property
     def public(self) -> dict[str, bytes]:
-        """Those of them that are no secret."""
-        return {name: document for name, document in self.bundles.items() if name in PUBLIC_FILES}
+        """The one of them that is no secret, if these keys make it, by its name."""
+        return {name: document for name, document in self.bundles.items() if name == PUBLIC.bundle}
 
 
 def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_newline: bool) -> KeyMaterial:

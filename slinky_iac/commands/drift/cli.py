@@ -25,7 +25,7 @@ from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
-from slinky_iac.keys.registry import PUBLIC_FILES
+from slinky_iac.keys.registry import PUBLIC
 from slinky_iac.kube.machines import machines
 from slinky_iac.parts.registry import GUARDS, on_machines
 from slinky_iac.preflight.check_resources import promised
@@ -58,7 +58,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         if wanted.public is not None:
             with suppress(KubeNotFound):
                 data = session.kube.config_map_data(wanted.public.namespace, wanted.public.name)
-                seen = replace(seen, public="".join(data.get(file, "") for file in PUBLIC_FILES))
+                seen = replace(seen, public=data.get(PUBLIC.bundle, ""))
         return drift(wanted, seen)
 
 
