@@ -138,7 +138,7 @@ def may_begin(kind: str, prefix: str) -> Fault | None:
     """Why variables of a ConfigMap or Secret, whose names nothing knows, can't all begin like this; None where they can."""
     if kind in WITH_KEYS:
         return Fault.UNLISTED
-    own = any(name.startswith(prefix) for name, each in OWN.items() if kind in each.kinds)
+    own = any(name.startswith(prefix) for name, variable in OWN.items() if kind in variable.kinds)
     code = any(_CODE.fullmatch(prefix + end) for end in _ENDS)
     return Fault.CODE if prefix and (own or code) else None
 
@@ -149,4 +149,4 @@ _ENDS: Final = ("X", "CONF")
 
 def _is_of_image(folder: str) -> bool:
     place = normpath(folder)
-    return folder.startswith("/") and any(place.startswith(f"{each}/") for each in IMAGE_FOLDERS)
+    return folder.startswith("/") and any(place.startswith(f"{image_folder}/") for image_folder in IMAGE_FOLDERS)

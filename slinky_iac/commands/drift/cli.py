@@ -84,7 +84,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         partitions=tuple(sorted({*_PARTITION.findall(lines), *own})),
         required={key: value for key, value in _PARAMETER.findall(stack.outside_conf) if key in required},
         promised={name: promised(spec) for name, spec in specs.items()},
-        on_machines=on_machines(lambda kind: [each.made for each in state.all(pulumi_state.dynamic(kind))]),
+        on_machines=on_machines(lambda kind: [resource.made for resource in state.all(pulumi_state.dynamic(kind))]),
         public=PublicFile(stack.namespace, stack.public_name, stack.public) if stack.public else None,
     )
 
