@@ -267,11 +267,12 @@ class HybridCluster(Joinable):
         ]
 
     def _before_nodesets(self, name: str, config: StackConfig, identity: ClusterIdentity) -> list[pulumi.Resource]:
-        """The parts' own gates that NodeSets need."""
-        found = ((part.name, part.before_nodesets(config)) for part in parts_of(config))
+        """The parts' own gates that NodeSets need. PartGates, which programs make by a part's name alone, asks them again:
+        the answer follows from the settings."""
+        part_gates = ((part.name, part.before_nodesets(config)) for part in parts_of(config))
         return [
             PartGates(f"{name}-{before.logical}", PartGatesArgs(config=config, part=part), self._child(identity))
-            for part, before in found
+            for part, before in part_gates
             if before is not None
         ]
 

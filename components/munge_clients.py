@@ -30,7 +30,7 @@ class MungeClients(PartObjects):
 
     def __init__(self, name: str, args: MungeClientsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         said = {"auth": MungeAuth.name} | ({} if args.key is None else {"source": "imported"})
-        sections = {each: getattr(args.config, each) for each in ClusterConfig.model_fields}
+        sections = {section: getattr(args.config, section) for section in ClusterConfig.model_fields}
         config = StackConfig(**{**sections, "keys": args.config.keys.model_copy(update=said)})
         keys = KeyOutputs({} if args.key is None else {MUNGE.config: args.key})
         super().__init__(name, PartObjectsArgs(config=config, part="munge", keys=keys), opts)

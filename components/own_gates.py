@@ -25,8 +25,8 @@ def own_gate(name: str, config: StackConfig, gate: OwnGate, opts: pulumi.Resourc
         made: Gate = _OF_SEVERAL[gate.kind](logical, props, opts)
     else:
         made = _of_kind(gate.kind)(_provider(gate.kind), logical, props, opts, gate.made)
-    found: pulumi.Output[dict[str, Any]] = getattr(made, gate.made)
-    return found
+    output: pulumi.Output[dict[str, Any]] = getattr(made, gate.made)
+    return output
 
 
 def _of_kind(kind: str) -> type[Gate]:

@@ -101,6 +101,11 @@ def listed(kind: str) -> tuple[str, ...]:
     return ("TZ", "LANG", "LC_*", *own)
 
 
+def written_for(kind: str) -> tuple[str, ...]:
+    """Variables that this program writes in the container of a kind's daemon, where its settings ask for them."""
+    return tuple(name for name, own in OWN.items() if kind in own.kinds and own.written is not None)
+
+
 def fault_of_variable(kind: str, name: str, value: str) -> Fault | None:
     """Why the container of a kind's daemon can't have a variable from a stack; None where it can. ``value`` is empty where
     it comes from elsewhere."""
@@ -133,7 +138,7 @@ def may_begin(kind: str, prefix: str) -> Fault | None:
     """Why variables of a ConfigMap or Secret, whose names nothing knows, can't all begin like this; None where they can."""
     if kind in WITH_KEYS:
         return Fault.UNLISTED
-    own = any(name.startswith(prefix) for name, each in OWN.items() if kind in each.kinds)
+    own = any(name.startswith(prefix) for name, variable in OWN.items() if kind in variable.kinds)
     code = any(_CODE.fullmatch(prefix + end) for end in _ENDS)
     return Fault.CODE if prefix and (own or code) else None
 
@@ -144,4 +149,4 @@ _ENDS: Final = ("X", "CONF")
 
 def _is_of_image(folder: str) -> bool:
     place = normpath(folder)
-    return folder.startswith("/") and any(place.startswith(f"{each}/") for each in IMAGE_FOLDERS)
+    return folder.startswith("/") and any(place.startswith(f"{image_folder}/") for image_folder in IMAGE_FOLDERS)

@@ -72,11 +72,13 @@ def is_by_hand(manager: str) -> bool:
 
 def applier(manager: str) -> Applier | None:
     """The known program that writes under a name."""
-    return next((each for each in APPLIERS if manager.startswith(each.manager)), None)
+    return next((program for program in APPLIERS if manager.startswith(program.manager)), None)
 
 
 def unknown(managers: Iterable[str]) -> frozenset[str]:
     """Of names those that nothing here knows: whatever they are, they write."""
     return frozenset(
-        each for each in managers if not (is_helm(each) or is_by_hand(each) or each in _OWN or applier(each) is not None)
+        manager
+        for manager in managers
+        if not (is_helm(manager) or is_by_hand(manager) or manager in _OWN or applier(manager) is not None)
     )

@@ -194,8 +194,9 @@ def _claimant(there: ClaimedMeta) -> str | None:
     the stack has its own: what is set later is seen by ``drift``. A number alone stops a gate, where it isn't left to
     others."""
     setters = there.of_spec
-    known = {each: found for each in sorted(setters) if (found := field_managers.applier(each)) is not None}
-    if (other := next((each for each, found in known.items() if found is not field_managers.PULUMI), None)) is not None:
+    known = {setter: applier for setter in sorted(setters) if (applier := field_managers.applier(setter)) is not None}
+    other = next((setter for setter, program in known.items() if program is not field_managers.PULUMI), None)
+    if other is not None:
         return other
     if known:
         return None

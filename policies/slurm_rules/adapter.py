@@ -79,22 +79,22 @@ def _one(args: sdk.ResourceValidationArgs) -> Resource:
     )
 
 
-def _of_stack(found: sdk.PolicyResource) -> Resource:
+def _of_stack(sdk_resource: sdk.PolicyResource) -> Resource:
     return Resource(
-        type=found.resource_type,
-        name=found.name,
-        urn=found.urn,
-        props=_plain(found.props),
-        inputs=_DECLARED.get(found.urn),
-        protect=found.opts.protect,
-        ignore_changes=tuple(found.opts.ignore_changes),
-        delete_before_replace=found.opts.delete_before_replace,
-        provider=_plain(found.provider.props) if found.provider else None,
-        parent=found.parent.urn if found.parent else None,
-        component=found.provider is None and not found.resource_type.startswith("pulumi:"),
-        dependencies=frozenset(other.urn for other in found.dependencies),
+        type=sdk_resource.resource_type,
+        name=sdk_resource.name,
+        urn=sdk_resource.urn,
+        props=_plain(sdk_resource.props),
+        inputs=_DECLARED.get(sdk_resource.urn),
+        protect=sdk_resource.opts.protect,
+        ignore_changes=tuple(sdk_resource.opts.ignore_changes),
+        delete_before_replace=sdk_resource.opts.delete_before_replace,
+        provider=_plain(sdk_resource.provider.props) if sdk_resource.provider else None,
+        parent=sdk_resource.parent.urn if sdk_resource.parent else None,
+        component=sdk_resource.provider is None and not sdk_resource.resource_type.startswith("pulumi:"),
+        dependencies=frozenset(other.urn for other in sdk_resource.dependencies),
         property_dependencies={
-            name: frozenset(other.urn for other in others) for name, others in found.property_dependencies.items()
+            name: frozenset(other.urn for other in others) for name, others in sdk_resource.property_dependencies.items()
         },
     )
 

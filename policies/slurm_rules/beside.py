@@ -92,7 +92,7 @@ def _is_of(resource: Resource, kinds: str, stack: Stack) -> bool:
     if _called(resource) not in ("Secret", "random"):
         return False
     controllers = stack.slinky("Controller")
-    secrets = [key_secret(each, stack, field) for each in controllers for field in ("slurmKeyRef", *JWT_FIELDS)]
+    secrets = [key_secret(controller, stack, field) for controller in controllers for field in ("slurmKeyRef", *JWT_FIELDS)]
     return any(resource is secret or resource in generators(secret, stack) for secret in secrets if secret is not None)
 
 
@@ -120,23 +120,23 @@ def _asked(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator
 
 def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
     kind, where = row["beside"], {path: _filled(wanted, resource, stack) for path, wanted in row["where"].items()}
-    others = [each for each in stack.resources if _called(each) == kind]
-    found = [each for each in others if all(_at(each, path, stack) == wanted for path, wanted in where.items())]
+    others = [other for other in stack.resources if _called(other) == kind]
+    partners = [other for other in others if all(_at(other, path, stack) == wanted for path, wanted in where.items())]
     named = f"{kind.rpartition(':')[2]} with {', '.join(f'{_dotted(path)} {value}' for path, value in where.items())}"
-    if len(found) < row.get("least", 1):
+    if len(partners) < row.get("least", 1):
         yield f"has no {named}"
-    elif len(found) > row.get("most", len(found)):
-        yield f"has {len(found)} {named}"
-    elif "bounds" in row and (beyond := _beyond(resource, found[0], *row["bounds"])):
+    elif len(partners) > row.get("most", len(partners)):
+        yield f"has {len(partners)} {named}"
+    elif "bounds" in row and (beyond := _beyond(resource, partners[0], *row["bounds"])):
         yield beyond
-    elif "after" in row and not any(resource.urn in stack.needs(each) for each in found):
-        yield f"{found[0].label} doesn't depend on it, so it may be removed first"
+    elif "after" in row and not any(resource.urn in stack.needs(partner) for partner in partners):
+        yield f"{partners[0].label} doesn't depend on it, so it may be removed first"
     elif "entry" in row:
         entry = _filled(row["entry"], resource, stack)
-        lacking = [each for each in found if entry not in (*each.names("data"), *each.names("stringData"))]
-        yield from (f"{each.label} has no entry {entry or '(none)'}" for each in lacking)
+        lacking = [partner for partner in partners if entry not in (*partner.names("data"), *partner.names("stringData"))]
+        yield from (f"{partner.label} has no entry {entry or '(none)'}" for partner in lacking)
     elif "before" in row:
-        yield from (f"doesn't depend on {each.label}" for each in found if each.urn not in stack.needs(resource))
+        yield from (f"doesn't depend on {partner.label}" for partner in partners if partner.urn not in stack.needs(resource))
 
 
 def _dotted(path: str) -> str:
@@ -160,7 +160,7 @@ def _at(resource: Resource, path: str, stack: Stack) -> Any:  # noqa: ANN401 - a
         case "@namespace":
             return resource.namespace
         case "@about":
-            parts = [resource.peek(each) for each in ("data", "stringData")]  # one hidden as a whole names nothing
+            parts = [resource.peek(field) for field in ("data", "stringData")]  # one hidden as a whole names nothing
             names = [key for part in parts if isinstance(part, Mapping) for key in part]
             return " ".join([resource.in_cluster_name, *names])
         case "@slurmName":
@@ -180,14 +180,14 @@ def _outside(resource: Resource, stack: Stack) -> str | None:
 
 
 def _one_of(value: object, allowed: list[Any], resource: Resource, stack: Stack) -> bool:
-    for each in allowed:
-        if isinstance(each, str) and each.startswith("~"):
-            if value is not None and re.fullmatch(_filled(each[1:], resource, stack, re.escape), _text(value)):
+    for form in allowed:
+        if isinstance(form, str) and form.startswith("~"):
+            if value is not None and re.fullmatch(_filled(form[1:], resource, stack, re.escape), _text(value)):
                 return True
-        elif isinstance(each, str):
-            if value == _filled(each, resource, stack):
+        elif isinstance(form, str):
+            if value == _filled(form, resource, stack):
                 return True
-        elif value == each and isinstance(value, bool) is isinstance(each, bool):
+        elif value == form and isinstance(value, bool) is isinstance(form, bool):
             return True
     return False
 

@@ -20,8 +20,8 @@ def base_name(reference: str) -> str:
     last = re.split(r"[?#]", reference.strip())[0].rstrip("/").rsplit("/", 1)[-1].lower()
     last = last.split("@", 1)[0].split(":", 1)[0]
     bare = re.sub(r"\.(tgz|tar\.gz|zip)$", "", last)
-    found = _VERSION.search(bare, len(bare.rstrip(_OF_VERSIONS)))
-    return bare[: found.start()] if found else bare
+    match = _VERSION.search(bare, len(bare.rstrip(_OF_VERSIONS)))
+    return bare[: match.start()] if match else bare
 
 
 def chart_name(release: Resource) -> str:

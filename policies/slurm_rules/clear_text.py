@@ -232,7 +232,7 @@ def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, s
     if isinstance(value, str):
         yield path, name, value
         if len(value) <= LARGEST and ("\n" in value or "=" in value):
-            yield from ((path, *found) for found in set_in(value))
+            yield from ((path, *setting) for setting in set_in(value))
         if value.lstrip()[:1] in ("{", "[") and len(value) <= LARGEST:
             with contextlib.suppress(ValueError, RecursionError):
                 yield from _leaves(json.loads(value), path, name)

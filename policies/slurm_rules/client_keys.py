@@ -57,10 +57,10 @@ def client_keys_in_sidecar(resource: Resource, stack: Stack, _: Options) -> Iter
         return
     release = resource.type == HELM_RELEASE
     root = "values" if release else "spec"
-    bases = {each.in_cluster_name for each in stack.slinky("Controller", "RestApi", "Accounting")}
+    bases = {daemon.in_cluster_name for daemon in stack.slinky("Controller", "RestApi", "Accounting")}
     known = tuple(f"{base}-client-" for base in bases)  # also where another stack makes the Secret
     copies = {text for _, text in texts(resource.get(root) if known else None) if text.startswith(known)}
-    copies |= {each.in_cluster_name for each in stack.resources if is_copy(each)}
+    copies |= {other.in_cluster_name for other in stack.resources if is_copy(other)}
     everything = list(mappings(resource.get(root), root)) if copies else []
     held = {name for _, part in everything if (name := _mounts(part, copies))}
     own = {name for path, part in everything if _is_sidecar(path, part) for name in _private(part, held)}
@@ -82,8 +82,8 @@ def _of_copy(secret: Resource, stack: Stack) -> Iterator[str]:
 
 
 def _listed(spec: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
-    found = spec.get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
+    rows = spec.get(field)
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list | tuple) else []
 
 
 def _mounts(volume: Mapping[str, Any], copies: set[str]) -> str:
@@ -117,15 +117,15 @@ def _private(sidecar: Mapping[str, Any], held: set[str]) -> set[str]:
     if not any(mount.get("name") in held for mount in mounts):
         return set()
     written = (mount for mount in mounts if mount.get("readOnly") is not True)
-    return {str(each.get("name")) for each in written if not str(each.get("mountPath")).startswith(("/run/", "/var/run/"))}
+    return {str(row.get("name")) for row in written if not str(row.get("mountPath")).startswith(("/run/", "/var/run/"))}
 
 
 def _judged(
     resource: Resource, path: str, part: Mapping[str, Any], held: set[str], own: set[str], copies: set[str]
 ) -> Iterator[str]:
     where = f"{resource.label}: {path}, container {part.get('name')}"
-    for _, each in mappings({"env": part.get("env"), "envFrom": part.get("envFrom")}, ""):
-        if any(key in ("secretKeyRef", "secretRef") and _named(value) in copies for key, value in each.items()):
+    for _, mapping in mappings({"env": part.get("env"), "envFrom": part.get("envFrom")}, ""):
+        if any(key in ("secretKeyRef", "secretRef") and _named(value) in copies for key, value in mapping.items()):
             yield f"{where} has a client's key in its environment, which its children inherit; take it out"
     sidecar = _is_sidecar(path, part)
     for mount in _mounted(part):
@@ -147,23 +147,25 @@ def _judged(
 
 def _beside(resource: Resource, path: str, pod: Mapping[str, Any], held: set[str]) -> Iterator[str]:
     """Containers beside a sidecar that are, or may become, whom the sidecar must not take them for."""
-    every = [each for field in ("initContainers", "containers", "ephemeralContainers") for each in _listed(pod, field)]
-    key = [each for each in every if {mount.get("name") for mount in _mounted(each)} & held]
+    every = [
+        container for field in ("initContainers", "containers", "ephemeralContainers") for container in _listed(pod, field)
+    ]
+    key = [container for container in every if {mount.get("name") for mount in _mounted(container)} & held]
     if not key:
         return
     if pod.get("shareProcessNamespace") is True:
         yield f"{resource.label}: {path} has shareProcessNamespace, the way into the sidecar's files; remove it"
-    shared = {mount.get("name") for each in key for mount in _mounted(each)}
-    numbers = {_said(each, pod, "runAsUser") for each in key} - {None}
-    for each in every:
-        if each in key or not {mount.get("name") for mount in _mounted(each)} & shared:
+    shared = {mount.get("name") for container in key for mount in _mounted(container)}
+    numbers = {_said(container, pod, "runAsUser") for container in key} - {None}
+    for container in every:
+        if container in key or not {mount.get("name") for mount in _mounted(container)} & shared:
             continue
-        where = f"{resource.label}: {path}, container {each.get('name')}"
-        if _said(each, pod, "runAsNonRoot") is not True or _said(each, pod, "runAsUser") == 0:
+        where = f"{resource.label}: {path}, container {container.get('name')}"
+        if _said(container, pod, "runAsNonRoot") is not True or _said(container, pod, "runAsUser") == 0:
             yield f"{where} may be root beside the sidecar, and root to Slurm; set runAsNonRoot: true"
-        if _said(each, pod, "allowPrivilegeEscalation") is not False:
+        if _said(container, pod, "allowPrivilegeEscalation") is not False:
             yield f"{where} may become root beside the sidecar; set allowPrivilegeEscalation: false"
-        if _said(each, pod, "runAsUser") in numbers:
+        if _said(container, pod, "runAsUser") in numbers:
             yield f"{where} has the sidecar's uid, which is SlurmUser's or munged's; set its person's"
 
 

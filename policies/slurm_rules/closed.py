@@ -100,8 +100,8 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
             (*package_faults(resource, judging.world), *writes_database(resource.props, "", judging.world))
         )
     elif resource.type.startswith("kubernetes:yaml") and set(resource.props) == {"objs"}:
-        for each in _declared_in(resource.get("objs")):
-            _judge(each, stack, judging, options)
+        for part in _declared_in(resource.get("objs")):
+            _judge(part, stack, judging, options)
     elif fault := _misfit(resource) or _patched(resource, judging.world):
         judging.faults.append(fault)
     elif resource.is_a(RBAC, *ROLES, *BINDINGS):
@@ -126,13 +126,13 @@ def _images(judging: Judging, options: Options) -> None:
 
 def _declared_in(objects: object) -> Iterator[Resource]:
     """Objects that a ConfigGroup holds, lists of them opened, each as a resource of its own."""
-    for each in objects if isinstance(objects, list | tuple) else ({},):
-        kind, version = (str(each.get(field, "")) for field in ("kind", "apiVersion"))
-        if kind.endswith("List") and "items" in each:
-            yield from _declared_in(each["items"])
+    for manifest in objects if isinstance(objects, list | tuple) else ({},):
+        kind, version = (str(manifest.get(field, "")) for field in ("kind", "apiVersion"))
+        if kind.endswith("List") and "items" in manifest:
+            yield from _declared_in(manifest["items"])
         else:
-            name = str((each.get("metadata") or {}).get("name"))
-            yield Resource(f"kubernetes:{version}:{kind}", name, f"{version}:{kind}:{name}", each)
+            name = str((manifest.get("metadata") or {}).get("name"))
+            yield Resource(f"kubernetes:{version}:{kind}", name, f"{version}:{kind}:{name}", manifest)
 
 
 def _release(release: Resource, judging: Judging, options: Options) -> None:
@@ -196,13 +196,13 @@ def _within(resource: Resource, world: World) -> bool:
 def _twice(resource: Resource, stack: Stack) -> Iterator[Fault]:
     """Two resources of one object: whichever comes last wins, and a review reads the other."""
     own = (resource.kind, resource.group, resource.namespace, resource.in_cluster_name)
-    for each in stack.resources:
+    for other in stack.resources:
         if (
-            each.urn != resource.urn
-            and each.kind == own[0]
-            and (each.group, each.namespace, each.in_cluster_name) == own[1:]
+            other.urn != resource.urn
+            and other.kind == own[0]
+            and (other.group, other.namespace, other.in_cluster_name) == own[1:]
         ):
-            yield Fault("metadata.name", f"is declared twice, by {each.name} too: the last one wins")
+            yield Fault("metadata.name", f"is declared twice, by {other.name} too: the last one wins")
 
 
 def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
@@ -236,8 +236,8 @@ def _fields(key: str, resource: Resource, judging: Judging, options: Options) ->
     if key not in KINDS and key not in guests.KINDS:
         judging.add("", "is a gate that this program doesn't have")
         return
-    for each in resource.ignore_changes:
-        free = key in guests.KINDS and check_of(key, tuple(each.split("."))) == "free"
-        if not free and (key not in KINDS or each not in KINDS[key]["ignoreChanges"]):
-            judging.add("ignoreChanges", f"has {each}: what a review sees isn't what runs")
+    for field in resource.ignore_changes:
+        free = key in guests.KINDS and check_of(key, tuple(field.split("."))) == "free"
+        if not free and (key not in KINDS or field not in KINDS[key]["ignoreChanges"]):
+            judging.add("ignoreChanges", f"has {field}: what a review sees isn't what runs")
     Fields(key, resource, judging, options).judge()

@@ -63,11 +63,11 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     if package in _LISTS["apart"]:
         return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
-    grants = [may for kinds, may in _LISTS["grants"].items() if any(fnmatchcase(kind, each) for each in kinds.split("|"))]
-    pools = [may for each, may in _LISTS["pools"].items() if kind in each.split("|")]
+    grants = [may for kinds, may in _LISTS["grants"].items() if any(fnmatchcase(kind, form) for form in kinds.split("|"))]
+    pools = [may for kinds, may in _LISTS["pools"].items() if kind in kinds.split("|")]
     issuer = package == "keycloak" and world.provider  # its tokens may be Slurm's
-    forms = [may for each, may in _LISTS["forms"].items() if kind in each.split("|") and not issuer]
-    known = grants or pools or forms or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
+    forms = [may for kinds, may in _LISTS["forms"].items() if kind in kinds.split("|") and not issuer]
+    known = grants or pools or forms or any(fnmatchcase(kind, form) for form in _LISTS["kinds"])
     if package not in _LISTS["providers"] or not known:
         yield Fault("", f"is of {package}, and may run programs, give rights, take machines away or write past the pack")
         return
@@ -91,7 +91,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
 def _booted(resource: Resource) -> Iterator[Fault]:
     """What a machine runs when it starts."""
     fields = ("userData", "metadata", "metadataStartupScript")
-    for path, text in (found for field in fields for found in texts(resource.get(field), field)):
+    for path, text in (pair for field in fields for pair in texts(resource.get(field), field)):
         if word := _OF_CLUSTER.search(text):
             yield Fault(path, f"has {word[0]}: a machine that is part of the cluster, or whose programs no rule can read")
         yield from (Fault(path, what) for what in row_faults(text))
@@ -110,13 +110,13 @@ def _led(resource: Resource, world: World) -> Iterator[Fault]:
 
 def _answered(resource: Resource, world: World) -> Iterator[Fault]:
     """Of a record of DNS: a name by which the stack finds somebody, and a daemon's that leads to a stranger."""
-    found = [(path, text.lower().rstrip(".")) for path, text in texts(resource.props)]
-    leads = [text.rpartition(" ")[2] for path, text in found if _LEADS.match(path) and re.search("[.:]", text)]
-    for path, text in found:
+    values = [(path, text.lower().rstrip(".")) for path, text in texts(resource.props)]
+    leads = [text.rpartition(" ")[2] for path, text in values if _LEADS.match(path) and re.search("[.:]", text)]
+    for path, text in values:
         named = _NAMES.fullmatch(path)
         own = [host for host in sorted(world.addresses) if fnmatchcase(host, text) or fnmatchcase(host, f"{text}.*")]
         domain = re.sub(r"^(?:_[^.]{1,63}\.)+|^[^.]{1,63}\.", "", text)
-        near = [world.near(each) or ("." in domain and each.endswith(f".{domain}")) for each in leads]
+        near = [world.near(lead) or ("." in domain and lead.endswith(f".{domain}")) for lead in leads]
         if named and own:
             yield Fault(path, f"says who answers for {own[0]}, which this stack asks")
         elif _DAEMON.match(text) and not (named and near and all(near)):
@@ -141,20 +141,20 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
     elif trust := resource.get("assumeRolePolicy"):
         if more := set(resource.names()) - {"assumeRolePolicy", "name", "description", "tags", "path", "maxSessionDuration"}:
             yield Fault(min(more), "may give rights; give them by a policy of the role's own, which is judged")
-        if not all(_account(each, world) for each in _trusted(str(trust))):
+        if not all(_account(principal, world) for principal in _trusted(str(trust))):
             yield Fault("assumeRolePolicy", "lets in others than named accounts of namespaces that aren't the cluster's")
     elif role is not None and not policy:
-        if not any(fnmatchcase(str(role), each) for each in may) or not member.startswith("serviceAccount:"):
+        if not any(fnmatchcase(str(role), pattern) for pattern in may) or not member.startswith("serviceAccount:"):
             yield Fault("role", f"gives {role} to {member}")
         if any(f"[{space}/" in member for space in world.closed):
             yield Fault("member", "is an account of the cluster")
     elif said := resource.get("statements"):
-        yield from (Fault("statements", f"says {each!s:.80}") for each in _list(said) if not _LOOKED_AT.fullmatch(str(each)))
+        yield from (Fault("statements", f"says {text!s:.80}") for text in _list(said) if not _LOOKED_AT.fullmatch(str(text)))
     elif policy.lstrip().startswith("{"):
         yield from (Fault("policy", said) for said in _statements(policy, may))
     else:
         places = re.findall(r'path\s{1,9}"([^"]{1,200})"', policy)
-        if not places or "sudo" in policy or not all(_OWN_PLACE.match(each) for each in places):
+        if not places or "sudo" in policy or not all(_OWN_PLACE.match(place) for place in places):
             yield Fault("policy", "gives more than places of an application's own")
 
 
@@ -166,10 +166,10 @@ def _trusted(trust: str) -> list[str]:
     except (ValueError, KeyError, TypeError, RecursionError):
         return [""]
     said = [
-        next((f"{key} {each}" for key, each in equals.items() if key.endswith(":sub")), "") if action == _BY_IDENTITY else ""
+        next((f"{key} {who}" for key, who in equals.items() if key.endswith(":sub")), "") if action == _BY_IDENTITY else ""
         for action, equals in asked
     ]
-    return said if said and all(f'provider/{each.partition(":sub ")[0]}"' in trust for each in said) else [""]
+    return said if said and all(f'provider/{who.partition(":sub ")[0]}"' in trust for who in said) else [""]
 
 
 def _account(subject: str, world: World) -> bool:
@@ -190,15 +190,15 @@ _BY_IDENTITY: Final = "sts:AssumeRoleWithWebIdentity"
 def _statements(policy: str, may: list[str]) -> Iterator[str]:
     """What a policy in AWS's language allows. ``ACTION *`` may be had on everything, other actions on what is named."""
     try:
-        found: list[Any] = _list(json.loads(policy)["Statement"])
-        rows = [(_list(row["Action"]), _list(row["Resource"])) for row in found if row["Effect"] != "Deny"]
+        statements: list[Any] = _list(json.loads(policy)["Statement"])
+        rows = [(_list(row["Action"]), _list(row["Resource"])) for row in statements if row["Effect"] != "Deny"]
     except (ValueError, KeyError, TypeError, RecursionError):
         yield "isn't a policy that can be read"
         return
     for actions, things in rows:
-        named = all(_NAMED.match(str(each)) for each in things)
+        named = all(_NAMED.match(str(thing)) for thing in things)
         for action in actions:
-            if not any(fnmatchcase(str(action), each.removesuffix(" *")) and (named or each.endswith(" *")) for each in may):
+            if not any(fnmatchcase(str(action), form.removesuffix(" *")) and (named or form.endswith(" *")) for form in may):
                 yield f"allows {action}"
 
 
@@ -216,15 +216,15 @@ def _opened(resource: Resource) -> Iterator[Fault]:
     """Slurm's ports, which nothing but a firewall may open, and that to named networks; to all, it opens the web's alone."""
     firewall = re.search("sec(?!uritypolicy)|firewall", resource.kind.lower())
     for path, part in mappings(resource.get() if firewall else resource.props):
-        ports = {port for _, each in mappings(part) for port in _ports(each)}
+        ports = {port for _, row in mappings(part) for port in _ports(row)}
         out = str(part.get("direction") or part.get("type")).lower() in ("egress", "outbound", "out")
         if not firewall and not ports.isdisjoint(PORTS):
             yield Fault(path, "leads connections to a port of Slurm's daemons")
-        protocols = {str(value)[:4].lower() for _, each in mappings(part) for key, value in each.items() if "rotocol" in key}
+        protocols = {str(value)[:4].lower() for _, row in mappings(part) for key, value in row.items() if "rotocol" in key}
         if not firewall or out or "egress" in f"{path}{resource.kind}".lower() or protocols == {"icmp"}:
             continue
-        said = [str(each) for key, value in part.items() if not _ASIDE.search(key) for each in _list(value)]
-        if (not ports or not ports <= _WEB) and any(_WIDE.fullmatch(each) for each in said):
+        said = [str(word) for key, value in part.items() if not _ASIDE.search(key) for word in _list(value)]
+        if (not ports or not ports <= _WEB) and any(_WIDE.fullmatch(word) for word in said):
             yield Fault(path, "opens more than the web's ports to every address")
 
 
@@ -235,5 +235,5 @@ def _list(value: object) -> list[object]:
 def _ports(part: Mapping[str, Any]) -> Iterator[int]:
     """The numbers by which a mapping names ports. Those of a range are its ends."""
     for key, value in part.items():
-        for each in _list(value) if "port" in key.lower() and "source" not in key.lower() else ():
-            yield from map(int, re.findall(r"(?<![.\d])\d{1,6}", str(each)))
+        for port in _list(value) if "port" in key.lower() and "source" not in key.lower() else ():
+            yield from map(int, re.findall(r"(?<![.\d])\d{1,6}", str(port)))

@@ -113,10 +113,10 @@ def operator_release(stack: Stack) -> Resource | None:
 def operator_versions(stack: Stack) -> set[str]:
     """Every release of slurm-operator that the stack speaks of: the chart's, and the one its gates are made for."""
     release = operator_release(stack)
-    found = {gate.text("operatorVersion") for gate in stack.of_type(NODESET_SCALE)}
+    versions = {gate.text("operatorVersion") for gate in stack.of_type(NODESET_SCALE)}
     if release is not None:
-        found.add(release.text("version"))
-    return {version.removeprefix("v") for version in found if version}
+        versions.add(release.text("version"))
+    return {version.removeprefix("v") for version in versions if version}
 
 
 def slurm_conf(controller: Resource, stack: Stack) -> str | None:

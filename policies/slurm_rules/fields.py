@@ -90,12 +90,12 @@ class Fields:
 
     def _leads(self, path: Path_) -> bool:
         """Whether the program has fields below a path."""
-        found = known_below(self.kind, path)
-        return may_lead(self.kind, path) or (found is not None and any(found))
+        known = known_below(self.kind, path)
+        return may_lead(self.kind, path) or (known is not None and any(known))
 
     def _known(self, path: Path_) -> list[Any]:
-        found = known_below(self.kind, path)
-        return list(found.get("", ())) if found else []
+        known = known_below(self.kind, path)
+        return list(known.get("", ())) if known else []
 
     def _hidden(self, path: Path_, shown: str, value: Hidden) -> None:
         if check_of(self.kind, path) or self._known(path) or self._leads(path):

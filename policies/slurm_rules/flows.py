@@ -41,20 +41,20 @@ def key_flows(resource: Resource, stack: Stack) -> Iterator[Fault]:
         if resource.is_slinky and path in _FINGERPRINTS:
             continue
         direct = stack.sources(resource, path.split(".", 1)[0].split("[", 1)[0])
-        found = [makers[urn] for urn in sorted(_through(direct, secrets, stack) & makers.keys())]
-        if why is UNKNOWN and (found or (direct and direct <= secrets)):
+        labels = [makers[urn] for urn in sorted(_through(direct, secrets, stack) & makers.keys())]
+        if why is UNKNOWN and (labels or (direct and direct <= secrets)):
             yield Fault(
-                path, f"takes {found[0] if found else 'what a Secret with a key holds'}: refer to the Secret by its name"
+                path, f"takes {labels[0] if labels else 'what a Secret with a key holds'}: refer to the Secret by its name"
             )
 
 
 def _through(first: frozenset[str], secrets: frozenset[str], stack: Stack) -> frozenset[str]:
     """URNs whose outputs flow there, by way of others too, but for Secrets, of which others take the name."""
-    found: set[str] = set()
+    reached: set[str] = set()
     todo = [*first]
     while todo:
         urn = todo.pop()
-        if urn not in found and urn not in secrets:
-            found.add(urn)
+        if urn not in reached and urn not in secrets:
+            reached.add(urn)
             todo += stack.sources(stack.by_urn[urn]) if urn in stack.by_urn else ()
-    return frozenset(found)
+    return frozenset(reached)

@@ -95,5 +95,5 @@ def pickled(text: str) -> str | None:
     steps: list[tuple[str, Any]] = []
     with suppress(ValueError, IndexError, OverflowError):
         steps = [(op.name, arg) for op, arg, _ in genops(b64decode(text, validate=True))]
-    found = [step for step in steps if step[0] not in _FRAMES]
-    return f"{found[0][1]}.{found[1][1]}" if [name for name, _ in found] == _SHAPE else None
+    kept = [step for step in steps if step[0] not in _FRAMES]
+    return f"{kept[0][1]}.{kept[1][1]}" if [name for name, _ in kept] == _SHAPE else None

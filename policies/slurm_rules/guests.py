@@ -56,7 +56,7 @@ def guest_faults(resource: Resource, stack: Stack, world: World, options: Mappin
     elif resource.base_kind == "SecretStore":
         yield from _store(resource, stack, world)
     elif resource.base_kind == "Deployment":
-        yield from _program(resource, world, options, {name for each in stack.slinky("Token") for name in filled(each)})
+        yield from _program(resource, world, options, {name for token in stack.slinky("Token") for name in filled(token)})
 
 
 def _taken(secret: str, stack: Stack, world: World) -> str:
@@ -67,13 +67,13 @@ def _taken(secret: str, stack: Stack, world: World) -> str:
         return "a Secret that slurm-operator makes"
     if world.secrets.count(secret) > 1:
         return "which another resource makes"
-    read = (secret == text for each in stack.resources if each.kind in _READERS for _, text in texts(each.peek("spec")))
+    read = (secret == text for other in stack.resources if other.kind in _READERS for _, text in texts(other.peek("spec")))
     return "" if secret in world.referred or any(read) else "which no part of the stack reads"
 
 
 def _of_operator(name: str, stack: Stack) -> bool:
     made = stack.slinky(*_OPERATORS)
-    return any(_OPERATORS[each.kind].fullmatch(name.removeprefix(each.in_cluster_name)) for each in made)
+    return any(_OPERATORS[maker.kind].fullmatch(name.removeprefix(maker.in_cluster_name)) for maker in made)
 
 
 def _named(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
@@ -106,9 +106,9 @@ def _network(network: Resource, stack: Stack) -> Iterator[Fault]:
         config = json.loads(network.text("spec", "config"))
     except (ValueError, RecursionError):
         config = None
-    yield from (Fault(f"spec.{each.path}", each.text) for each in listed({"config": config}, GUESTS["network"], _AROUND))
-    notes = [each.get("spec", "template", "metadata") for each in stack.slinky("Controller", "Accounting", "RestApi")]
-    if any(network.in_cluster_name in text for each in notes for _, text in texts(each)):
+    yield from (Fault(f"spec.{fault.path}", fault.text) for fault in listed({"config": config}, GUESTS["network"], _AROUND))
+    notes = [daemon.get("spec", "template", "metadata") for daemon in stack.slinky("Controller", "Accounting", "RestApi")]
+    if any(network.in_cluster_name in text for note in notes for _, text in texts(note)):
         yield Fault("metadata.name", "is a network of a daemon with keys, where none of its NetworkPolicies holds")
 
 
@@ -118,11 +118,11 @@ _AROUND: Final = "it may take devices from nodes, or the way to slurmctld from t
 def _store(store: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     """A store is asked over https, by an account of its namespace that has no rights in Kubernetes."""
     provider = store.get("spec", "provider")
-    bindings = [each.get("subjects") or () for each in stack.resources if each.is_a(RBAC, *BINDINGS)]
+    bindings = [binding.get("subjects") or () for binding in stack.resources if binding.is_a(RBAC, *BINDINGS)]
     bound = {"default", *(str(subject.get("name")) for subjects in bindings for subject in subjects)}
-    found = [(key, part) for _, key, part in everything(provider) if key and re.search("(?i)secretref|accountref", key)]
-    own = [isinstance(part, Mapping) and part.keys() <= {"name", "audiences"} for _, part in found]
-    if not found or not all(own) or any(key != "serviceAccountRef" or part["name"] in bound for key, part in found):
+    accounts = [(key, part) for _, key, part in everything(provider) if key and re.search("(?i)secretref|accountref", key)]
+    own = [isinstance(part, Mapping) and part.keys() <= {"name", "audiences"} for _, part in accounts]
+    if not accounts or not all(own) or any(key != "serviceAccountRef" or part["name"] in bound for key, part in accounts):
         yield Fault("spec.provider", "isn't asked by an account of its own, of this namespace and without rights")
     yield from (Fault(path, f"asks {text}") for path, text in texts(provider, "spec.provider") if _PLAIN.match(text))
     yield from names(provider, "spec.provider", world)
@@ -131,11 +131,11 @@ def _store(store: Resource, stack: Stack, world: World) -> Iterator[Fault]:
 def _program(deployment: Resource, world: World, options: Mapping[str, Any], tokens: set[str]) -> Iterator[Fault]:
     """A program that is root nowhere, has no account's token, of Secrets its own alone, and asks slurmrestd with a token."""
     pod: Mapping[str, Any] = deployment.get("spec", "template", "spec") or {}
-    bodies = {f"{field}[{index}]": each for field in GUESTS["bodies"] for index, each in enumerate(pod.get(field) or ())}
+    bodies = {f"{field}[{index}]": body for field in GUESTS["bodies"] for index, body in enumerate(pod.get(field) or ())}
     forms = [("", {key: part for key, part in pod.items() if key not in GUESTS["bodies"]}, GUESTS["pod"])]
-    for place, each in bodies.items():
-        security = {**(pod.get("securityContext") or {}), **(each.get("securityContext") or {})}
-        forms.append((f".{place}", {**each, "securityContext": security}, GUESTS["container"]))
+    for place, body in bodies.items():
+        security = {**(pod.get("securityContext") or {}), **(body.get("securityContext") or {})}
+        forms.append((f".{place}", {**body, "securityContext": security}, GUESTS["container"]))
     for place, value, form in forms:
         yield from (Fault(f"{_POD}{place}.{fault.path}", fault.text) for fault in listed(value, form, _MORE))
     for path, key, part in everything(pod, _POD):

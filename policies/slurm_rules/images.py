@@ -45,8 +45,8 @@ def full_name(image: str) -> str:
 def from_registry(image: str, registries: Iterable[str]) -> bool:
     """Whether an image or chart comes from one of these registries or folders of them."""
     name = full_name(image.removeprefix("oci://"))
-    known = [each.removeprefix("oci://").rstrip("/") for each in registries]
-    return any(name.startswith((f"{each}/", f"{each}:", f"{each}@")) for each in known)
+    known = [registry.removeprefix("oci://").rstrip("/") for registry in registries]
+    return any(name.startswith((f"{registry}/", f"{registry}:", f"{registry}@")) for registry in known)
 
 
 def pin_fault(image: str, require: str, exempt: Iterable[str]) -> str:

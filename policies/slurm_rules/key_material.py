@@ -73,9 +73,9 @@ def secret_bytes(raw: bytes) -> list[bytes]:
         der = _from_base64(body)
         return [der[len(der) // 3 :] if b"RSA" in match["what"] or len(der) > _RSA_BYTES else body]
     if raw.lstrip().startswith(b"{"):
-        found = [_from_base64(text) for text in re.findall(rb'"[kd]"\s*:\s*"([A-Za-z0-9_-]+)"', raw)]
-        if found and _is_json(raw):
-            return [value for value in found if value]
+        values = [_from_base64(text) for text in re.findall(rb'"[kd]"\s*:\s*"([A-Za-z0-9_-]+)"', raw)]
+        if values and _is_json(raw):
+            return [value for value in values if value]
     return [raw]
 
 

@@ -26,14 +26,14 @@ _SMALLEST = 28
 
 def all_generated(secret: Resource, stack: Stack) -> bool:
     """Whether a Secret is filled by generators alone: then it equals no other generator's."""
-    found = generators(secret, stack)
-    return bool(found) and {source.urn for source in found} == stack.sources(secret, "data", "stringData")
+    sources = generators(secret, stack)
+    return bool(sources) and {source.urn for source in sources} == stack.sources(secret, "data", "stringData")
 
 
 def generators(secret: Resource, stack: Stack) -> list[Resource]:
     """Resources of the random provider that fill a Secret."""
-    found = (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData"))
-    return [source for source in found if source is not None and source.type.startswith("random:")]
+    sources = (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData"))
+    return [source for source in sources if source is not None and source.type.startswith("random:")]
 
 
 @rule("keys-differ", slinky("Controller"))

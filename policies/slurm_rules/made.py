@@ -113,7 +113,7 @@ def like(value: object, template: object, world: World) -> bool:
 
 def like_any(value: object, templates: Iterable[object], world: World) -> bool:
     """Whether a value is what one of several templates says."""
-    return any(like(value, each, world) for each in templates)
+    return any(like(value, template, world) for template in templates)
 
 
 def _text_like(value: str, template: str, world: World) -> bool:
@@ -122,13 +122,13 @@ def _text_like(value: str, template: str, world: World) -> bool:
     parts = []
     for index, part in enumerate(_MARK.split(template)):
         parts.append(_pattern(part, world) if index % 2 else re.escape(part))
-    found = re.fullmatch("".join(parts), value)
-    lists = [] if found is None else [found[0]] if "⟨scaled⟩" in template else []
+    match = re.fullmatch("".join(parts), value)
+    lists = [] if match is None else [match[0]] if "⟨scaled⟩" in template else []
     for text in lists:
-        named = {name for each in re.findall(r"in \[('[^\]]*')?\]", text) for name in re.findall(r"'([^']*)'", each)}
+        named = {name for listing in re.findall(r"in \[('[^\]]*')?\]", text) for name in re.findall(r"'([^']*)'", listing)}
         if not {name for name in named if "-worker-" in name} <= world.scaled:
             return False
-    return found is not None
+    return match is not None
 
 
 def _pattern(mark: str, world: World) -> str:
@@ -142,8 +142,8 @@ def _pattern(mark: str, world: World) -> str:
         return r"/\S*"
     if mark == "scaled":
         return rf"\[(?:'{_NAME}'(?:, '{_NAME}')*)?\]"
-    found = sorted(map(re.escape, world.texts(mark)))
-    return f"(?:{'|'.join(found)})" if found else r"(?!)"
+    texts = sorted(map(re.escape, world.texts(mark)))
+    return f"(?:{'|'.join(texts)})" if texts else r"(?!)"
 
 
 def images_in(value: object, path: str) -> Iterator[tuple[str, str]]:

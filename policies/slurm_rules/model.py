@@ -70,10 +70,10 @@ def everything(value: object, path: str = "") -> Iterator[tuple[str, str | None,
     """The value and all parts inside it, each before its own parts, with its path and its key as :func:`inner` has them."""
     left: list[tuple[str, str | None, Any]] = [(path, None, value)]
     while left:
-        found = left.pop()
-        yield found
-        if not isinstance(found[2], _LEAVES):
-            left += reversed([*inner(found[2], found[0])])
+        piece = left.pop()
+        yield piece
+        if not isinstance(piece[2], _LEAVES):
+            left += reversed([*inner(piece[2], piece[0])])
 
 
 def mappings(value: object, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -267,15 +267,15 @@ class Stack:
         return self._reached(self.sources(resource, *properties), self.sources)
 
     def _reached(self, first: Iterable[str], further: Callable[[Resource], Iterable[str]]) -> frozenset[str]:
-        found: set[str] = set()
+        reached: set[str] = set()
         todo = list(first)
         while todo:
             urn = todo.pop()
-            if urn not in found:
-                found.add(urn)
+            if urn not in reached:
+                reached.add(urn)
                 if known := self.by_urn.get(urn):
                     todo.extend(further(known))
-        return frozenset(found)
+        return frozenset(reached)
 
     @staticmethod
     def _direct(resource: Resource) -> Iterator[str]:

@@ -34,13 +34,13 @@ def evicts(kind: str) -> int:
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a name is like one of several patterns."""
-    return any(fnmatchcase(name, each) for each in patterns)
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
     """What is wrong with a folder of a node in a pod."""
     path = normpath("/" + str(folder).strip().lstrip("/"))
-    known = any(matches(path, (each, f"{each}/*")) for each in options["folders"])
+    known = any(matches(path, (allowed, f"{allowed}/*")) for allowed in options["folders"])
     return None if known else f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
 
 
@@ -55,7 +55,7 @@ def _is_own(name: str, asked: Asked) -> bool:
 def volume(asked: Asked) -> str | None:
     """A volume of a source that can do no harm, under a name of the site's own."""
     value = asked.value if isinstance(asked.value, Mapping) else {}
-    name, sources = str(value.get("name")), [each for each in value if each != "name"]
+    name, sources = str(value.get("name")), [key for key in value if key != "name"]
     if len(sources) != 1 or sources[0] not in _LISTS["sources"] or not isinstance(value[sources[0]], Mapping):
         return f"is a volume of {', '.join(sources) or 'nothing'}"
     source, body = sources[0], value[sources[0]]
@@ -73,7 +73,7 @@ def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
         asked.judging.images.append(("image.reference", str(body.get("reference"))))
     faults = {
         "projected": (
-            not all(_is_file(each, asked) for each in body.get("sources") or (None,)),
+            not all(_is_file(projected, asked) for projected in body.get("sources") or (None,)),
             "has parts that aren't files of a ConfigMap or a Secret without a key",
         ),
         "emptyDir": (
@@ -95,7 +95,7 @@ def _is_file(part: object, asked: Asked) -> bool:
     """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
     if not isinstance(part, Mapping) or len(part) != 1 or not part.keys() <= _PARTS:
         return False
-    return not any(holds_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+    return not any(holds_key(source.get("name"), asked) for source in part.values() if isinstance(source, Mapping))
 
 
 def holds_key(secret: object, asked: Asked) -> bool:
@@ -141,26 +141,26 @@ def _beside(path: str, name: str, part: Resource | None) -> bool:
 
 def _rows(part: Resource, *path: str) -> Iterator[Mapping[str, Any]]:
     rows = part.peek("spec", *path)
-    return (each for each in (rows if isinstance(rows, list | tuple) else ()) if isinstance(each, Mapping))
+    return (row for row in (rows if isinstance(rows, list | tuple) else ()) if isinstance(row, Mapping))
 
 
 def _claims(part: Resource) -> set[object]:
-    return {(each.get("metadata") or {}).get("name") for each in _rows(part, "volumeClaimTemplates")}
+    return {(row.get("metadata") or {}).get("name") for row in _rows(part, "volumeClaimTemplates")}
 
 
 def _volumes(part: Resource, sources: frozenset[str]) -> set[object]:
     """Names of the pod's volumes of these sources, without those that another volume or claim has, too."""
-    found = [(each.get("name"), each.keys() - {"name"} <= sources) for each in _rows(part, "template", "spec", "volumes")]
-    return {name for name, given in found if given} - {name for name, given in found if not given} - _claims(part)
+    volumes = [(row.get("name"), row.keys() - {"name"} <= sources) for row in _rows(part, "template", "spec", "volumes")]
+    return {name for name, given in volumes if given} - {name for name, given in volumes if not given} - _claims(part)
 
 
 def believes(part: Resource) -> Callable[[str], bool]:
     """Whether a file of slurmdbd's is one that a ConfigMap or a Secret has: its innermost mount is of one."""
-    mounts = {_path(each): each.get("name") for each in _rows(part, "slurmdbd", "volumeMounts")}
+    mounts = {_path(row): row.get("name") for row in _rows(part, "slurmdbd", "volumeMounts")}
     given = _volumes(part, _FILES)
 
     def is_given(file: str) -> bool:
-        around = [each for each in mounts if file == each or file.startswith(f"{each}/")]
+        around = [folder for folder in mounts if file == folder or file.startswith(f"{folder}/")]
         return file == normpath(file) and bool(around) and mounts[max(around, key=len)] in given
 
     return is_given
@@ -176,6 +176,6 @@ def retention(asked: Asked) -> str | None:
     if asked.resource is None or asked.value not in ("Retain", "Delete"):
         return f"is {asked.value!s:.60}; it may be Retain, or Delete"
     own = _claims(asked.resource)
-    found = [_path(each) for each in _rows(asked.resource, "slurmd", "volumeMounts") if each.get("name") in own]
-    kept = [each for each in found if _OF_USERS.search(each)]
+    folders = [_path(row) for row in _rows(asked.resource, "slurmd", "volumeMounts") if row.get("name") in own]
+    kept = [folder for folder in folders if _OF_USERS.search(folder)]
     return f"deletes {kept[0]}, files of users, with the worker" if kept and asked.value == "Delete" else None

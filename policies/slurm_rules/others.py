@@ -74,7 +74,7 @@ _HOST_PATH: Final = re.compile(
 def _for_all(resource: Resource) -> bool:
     """Whether an object's namespace is the one from which its controller takes what counts in all of them."""
     key, space = f"{resource.group}/{resource.base_kind}", resource.namespace
-    return any(fnmatchcase(key, each) and fnmatchcase(space, where) for each, where in _LISTS["forAll"].items())
+    return any(fnmatchcase(key, pattern) and fnmatchcase(space, where) for pattern, where in _LISTS["forAll"].items())
 
 
 def names(value: object, root: str, world: World, *, client: bool = False) -> Iterator[Fault]:
@@ -110,15 +110,15 @@ def writes_database(value: object, root: str, world: World) -> Iterator[Fault]:
 def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """An object whose controller isn't known: it must say where it acts, and that isn't here."""
     spec = resource.get("spec")
-    if rows := [each for kinds, each in _OBSERVERS if f"{resource.group}/{resource.base_kind}" in kinds]:
+    if rows := [observer for kinds, observer in _OBSERVERS if f"{resource.group}/{resource.base_kind}" in kinds]:
         yield from listed({"spec": spec}, rows[0], _STOPS)
         return
     warns = isinstance(spec, Mapping) and spec.get("enforcementAction") in ("warn", "dryrun")
     if resource.group == "constraints.gatekeeper.sh" and warns and "scopedEnforcementActions" not in spec:
         return
     rules = spec.get("rules") if isinstance(spec, Mapping) else None
-    each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
-    if not spec or not (stays(resource) or confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
+    kept = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
+    if not spec or not (stays(resource) or confined(spec, world) or (kept and all(confined(rule, world) for rule in kept))):
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
@@ -149,7 +149,7 @@ def listed(value: object, may: Mapping[str, str], harm: str) -> Iterator[Fault]:
         if part is None or isinstance(part, Mapping | list | tuple):
             continue
         bare, text = re.sub(r"\[\d{1,9}\]", "", path), f"{part:g}" if isinstance(part, float) else str(part)
-        keys = next((keys for keys in may if any(fnmatchcase(bare, each) for each in keys.strip("!").split("|"))), "")
+        keys = next((keys for keys in may if any(fnmatchcase(bare, pattern) for pattern in keys.strip("!").split("|"))), "")
         seen.add(keys)
         if not (keys and re.fullmatch(may[keys], text)):
             yield Fault(path, f"is {text[:60]}: {harm}")
@@ -217,7 +217,7 @@ def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterato
             if not pattern.search(text):
                 continue
             plain = re.fullmatch(r"\s*(-{1,2}[\w-]{1,40}=)?(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
-            sidecar = "-restapi" not in text and any(path.startswith(f"{each}.") for each in sidecars(value, root))
+            sidecar = "-restapi" not in text and any(path.startswith(f"{prefix}.") for prefix in sidecars(value, root))
             if not ((client and plain) or sidecar):
                 yield Fault(path, f"leads to {pattern.findall(text)[0]}, past its NetworkPolicy and in plain text")
 
@@ -230,19 +230,19 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
                 yield Fault(f"{path}.{door}", why)
         if part.get("hostPort") in PORTS or (part.get("containerPort") in PORTS and "'hostNetwork': True" in str(value)):
             yield Fault(path, "answers on a port of Slurm's daemons, on the node's own address")
-        yield from (Fault(f"{path}.{each}", "takes pods with running jobs from their nodes") for each in _ends(path, part))
+        yield from (Fault(f"{path}.{end}", "takes pods with running jobs from their nodes") for end in _ends(path, part))
         if part.get("hostNetwork") is True and re.search(r"'(?:CAP_)?(?:NET_RAW|NET_ADMIN)'", str(part)):
             yield Fault(f"{path}.hostNetwork", "reads what passes on the node's network, tokens in plain HTTP among it")
         added = part.get("capabilities")
-        for each in (added.get("add") if isinstance(added, Mapping) else None) or ():
-            if str(each).upper().removeprefix("CAP_") in _LISTS["strongCapabilities"]:
-                yield Fault(f"{path}.capabilities", f"has {each}, the way to the node")
+        for capability in (added.get("add") if isinstance(added, Mapping) else None) or ():
+            if str(capability).upper().removeprefix("CAP_") in _LISTS["strongCapabilities"]:
+                yield Fault(f"{path}.capabilities", f"has {capability}, the way to the node")
         if "operator" in str(part.get("serviceAccountName") or part.get("serviceAccount") or "") and "slurm" in str(part):
             yield Fault(f"{path}.serviceAccountName", "runs as slurm-operator")
         for field in ("hostPath", "local", "hostDisk"):
-            if isinstance(found := part.get(field), Mapping) and "path" in found:
-                folder = normpath("/" + str(found["path"]).strip().lstrip("/"))
-                looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
+            if isinstance(source := part.get(field), Mapping) and "path" in source:
+                folder = normpath("/" + str(source["path"]).strip().lstrip("/"))
+                looked = any(folder == looked_at or folder.startswith(f"{looked_at}/") for looked_at in _LISTS["lookedAt"])
                 seen = (looked or _of_no_one(value)) and _read_only(value, str(part.get("name")))
                 if not seen and (fault := folder_fault(folder, options)):
                     yield Fault(f"{path}.{field}", fault)
@@ -253,12 +253,12 @@ def _of_no_one(pods: object) -> bool:
     may, of Secrets none (the kubelet's folders are root's, 0750); munged and sackd know no user by it. What else is 65534
     they may look at: slurmrestd. The capability that node-exporter adds has no effect. Source: capabilities(7)."""
     bodies = [part for _, part in mappings(pods) if isinstance(part.get("image"), str)]
-    own = [each.get("securityContext") or {} for each in bodies]
+    own = [body.get("securityContext") or {} for body in bodies]
     of_pods = [part for path, part in mappings(pods) if path.endswith("securityContext") and part not in own]
-    given = {key for each in of_pods for key in each if each[key] is not None}
-    ids = {f"{each[key]:g}" for each in (*own, *of_pods) for key in each if key in ("runAsUser", "runAsGroup", "fsGroup")}
-    others = {str(name) for each in own for name in (each.get("capabilities") or {}).get("add") or ()} - {"SYS_TIME"}
-    alone = all(each.get("allowPrivilegeEscalation") is False and "runAsUser" in {*each, *given} for each in own)
+    given = {key for part in of_pods for key in part if part[key] is not None}
+    ids = {f"{part[key]:g}" for part in (*own, *of_pods) for key in part if key in ("runAsUser", "runAsGroup", "fsGroup")}
+    others = {str(name) for part in own for name in (part.get("capabilities") or {}).get("add") or ()} - {"SYS_TIME"}
+    alone = all(part.get("allowPrivilegeEscalation") is False and "runAsUser" in {*part, *given} for part in own)
     return bool(own) and alone and ids == {"65534"} and not others and "supplementalGroups" not in given
 
 
@@ -267,19 +267,19 @@ def _ends(path: str, part: Mapping[str, Any]) -> list[str]:
     within = _by_name(path.rpartition(".")[2])
     evicts = part.get("effect") == "NoExecute" and "taints" in path.lower() and "template" not in path
     switched = [str(field) for field, value in part.items() if value is True or value == "true"]
-    taken = [each for each in switched if (within and each in _SWITCHES) or _by_name(each)]
+    taken = [switch for switch in switched if (within and switch in _SWITCHES) or _by_name(switch)]
     taken += ["value"] if "value" in switched and _by_name(str(part.get("name"))) else []
     return [*taken, "effect"] if evicts else taken
 
 
 def _by_name(name: str) -> bool:
-    return any(each <= {*words_of(name)} for each in _ENDS)
+    return any(words <= {*words_of(name)} for words in _ENDS)
 
 
 def _read_only(value: object, volume: str) -> bool:
-    mounts = [each for _, part in mappings(value) for each in part.get("volumeMounts") or ()]
-    own = [each for each in mounts if isinstance(each, Mapping) and each.get("name") == volume]
-    return bool(own) and all(each.get("readOnly") is True for each in own)
+    mounts = [mount for _, part in mappings(value) for mount in part.get("volumeMounts") or ()]
+    own = [mount for mount in mounts if isinstance(mount, Mapping) and mount.get("name") == volume]
+    return bool(own) and all(mount.get("readOnly") is True for mount in own)
 
 
 def release_faults(release: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
@@ -337,21 +337,21 @@ def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Itera
         yield from forgets(volume.get("spec"), "spec")
 
 
-def _storage_class(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
-    yield from names(found.get("parameters"), "parameters", world)
-    default = found.peek("metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
-    if found.in_cluster_name in world.classes or (default and "" in world.classes):
-        yield from forgets(found.get())
+def _storage_class(storage_class: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from names(storage_class.get("parameters"), "parameters", world)
+    default = storage_class.peek("metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
+    if storage_class.in_cluster_name in world.classes or (default and "" in world.classes):
+        yield from forgets(storage_class.get())
 
 
-def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
-    value = found.get("value")
+def _priority(priority_class: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
+    value = priority_class.get("value")
     low = isinstance(value, int | float) and value <= 0
-    if isinstance(value, int | float) and value < 0 and found.in_cluster_name in world.priorities:
+    if isinstance(value, int | float) and value < 0 and priority_class.in_cluster_name in world.priorities:
         yield Fault("value", "is below zero, and pods of the cluster have this class: any pod may take their place")
-    if found.text("preemptionPolicy") == "Never" or low:
+    if priority_class.text("preemptionPolicy") == "Never" or low:
         return
-    if found.get("globalDefault") is True or found.in_cluster_name not in world.priorities:
+    if priority_class.get("globalDefault") is True or priority_class.in_cluster_name not in world.priorities:
         yield Fault("value", "lets pods of others take the place of pods with running jobs; use preemptionPolicy: Never")
 
 
@@ -364,10 +364,10 @@ def _admission(resource: Resource, stack: Stack, world: World) -> Iterator[Fault
     elif resource.base_kind.endswith("Policy"):
         matched: Mapping[str, Any] = resource.get("spec", "matchConstraints") or {}
         rules, selector = matched.get("resourceRules"), matched.get("namespaceSelector")
-        found = [each for each in stack.resources if each.is_a(ADMISSION, f"{resource.base_kind}Binding")]
-        bound = [each for each in found if each.text("spec", "policyName") == resource.in_cluster_name]
-        by_binding = [each.get("spec", "matchResources", "namespaceSelector") for each in bound]
-        if by_binding and all(spared(each, world) for each in by_binding):
+        bindings = [binding for binding in stack.resources if binding.is_a(ADMISSION, f"{resource.base_kind}Binding")]
+        bound = [binding for binding in bindings if binding.text("spec", "policyName") == resource.in_cluster_name]
+        by_binding = [binding.get("spec", "matchResources", "namespaceSelector") for binding in bound]
+        if by_binding and all(spared(kept, world) for kept in by_binding):
             selector = by_binding[0]
         yield from _stands_before("spec.matchConstraints", rules, selector, world)
     elif not resource.text("spec", "policyName"):
@@ -378,7 +378,7 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
     for rule in rules or ({"apiGroups": ["*"], "resources": ["*"]},):
         if foreign(rule.get("apiGroups")):
             continue
-        kinds = {str(each) for each in rule.get("resources") or ("*",)}
+        kinds = {str(kind) for kind in rule.get("resources") or ("*",)}
         if spared(selector, world) and (kinds <= set(_LISTS["namespaced"]) or rule.get("scope") == "Namespaced"):
             continue
         shown, left = ", ".join(sorted(kinds)), ", ".join(sorted(world.slurm)) or "its namespace"

@@ -75,9 +75,9 @@ def partition_references(controller: Resource, stack: Stack, _: Options) -> Iter
         for member in split_list(line.get("nodes")):
             if member in known or member in good:
                 continue
-            each = nodes(f"NodeName={member}") if expanded <= _EXPANDED else [member]
-            expanded += len(each)
-            if known.issuperset(each):
+            names = nodes(f"NodeName={member}") if expanded <= _EXPANDED else [member]
+            expanded += len(names)
+            if known.issuperset(names):
                 good.add(member)
             else:
                 yield (

@@ -67,19 +67,19 @@ def _files_of_users(value: object, root: str) -> Iterator[Fault]:
     for path, pod in mappings(value, root):
         if not isinstance(bodies := pod.get("containers"), list | tuple):
             continue
-        held = [each for each in bodies if isinstance(each, Mapping)]
-        ends = pod.get("restartPolicy") in ("Never", "OnFailure") and not any(each.get("ports") for each in held)
+        held = [container for container in bodies if isinstance(container, Mapping)]
+        ends = pod.get("restartPolicy") in ("Never", "OnFailure") and not any(container.get("ports") for container in held)
         shared = {} if ends else _volumes(pod.get("volumes"))
-        for index, each in enumerate(held):
-            own = _mounted(each.get("volumeMounts"), shared)
-            if own and not _held({**(pod.get("securityContext") or {}), **(each.get("securityContext") or {})}):
+        for index, container in enumerate(held):
+            own = _mounted(container.get("volumeMounts"), shared)
+            if own and not _held({**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}):
                 yield Fault(f"{path}.containers[{index}].volumeMounts", f"of {own}: {_ROOT}")
 
 
 def _volumes(volumes: object) -> dict[str, bool]:
     """Names of the volumes that others share, and whether they are users' by what they name."""
-    found = [each for each in volumes if isinstance(each, Mapping)] if isinstance(volumes, list | tuple) else []
-    kept = {str(each.get("name")): [each[source] for source in _SHARED & each.keys()] for each in found}
+    rows = [row for row in volumes if isinstance(row, Mapping)] if isinstance(volumes, list | tuple) else []
+    kept = {str(row.get("name")): [row[source] for source in _SHARED & row.keys()] for row in rows}
     return {
         name: any(isinstance(text, str) and _FILES.search(text) for _, _, text in everything(sources))
         for name, sources in kept.items()
@@ -89,10 +89,10 @@ def _volumes(volumes: object) -> dict[str, bool]:
 
 def _mounted(mounts: object, shared: Mapping[str, bool]) -> str:
     """The first volume of all users' files that a container may write."""
-    for each in mounts if isinstance(mounts, list | tuple) else ():
-        name, part = str(each.get("name")), each.get("subPath") or each.get("subPathExpr")
-        users = shared.get(name) or (name in shared and _MOUNTS.fullmatch(str(each.get("mountPath"))))
-        if users and not part and each.get("readOnly") is not True:
+    for mount in mounts if isinstance(mounts, list | tuple) else ():
+        name, part = str(mount.get("name")), mount.get("subPath") or mount.get("subPathExpr")
+        users = shared.get(name) or (name in shared and _MOUNTS.fullmatch(str(mount.get("mountPath"))))
+        if users and not part and mount.get("readOnly") is not True:
             return name
     return ""
 
@@ -109,7 +109,7 @@ def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fa
     no root, and it takes any name that people type unless its values choose a class (its values.yaml: dummy)."""
     users = [part for _, key, part in everything(values) if key in ("runAsUser", "uid")]
     asked = "jupyterhub" in charts and any(key == "authenticator_class" for _, key, _ in everything(values))
-    alone = all(isinstance(each, int | float) and each > 0 for each in users) and (bool(users) or asked)
+    alone = all(isinstance(user, int | float) and user > 0 for user in users) and (bool(users) or asked)
     for path, key, part in everything(values, "values"):
         if key and key.lower().endswith("volumes") and not alone and any(_volumes(part).values()):
             yield Fault(path, _ROOT)
@@ -123,7 +123,7 @@ def _given(value: object, root: str) -> Iterator[Fault]:
     for path, key, part in everything(value, root):
         own = key or path.rpartition(".")[2].partition("[")[0]  # of a list's part, the list's
         words = part if key in ("command", "args") and isinstance(part, list | tuple) else [part]
-        text = " ".join(each for each in words if isinstance(each, str))
+        text = " ".join(word for word in words if isinstance(word, str))
         if part is not None and not isinstance(part, Mapping | list | tuple):
             yield from _allowed(path, own, part, rows)
         for name, said in _SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ():
@@ -134,7 +134,7 @@ def _given(value: object, root: str) -> Iterator[Fault]:
     for path, part in mappings(value, root):
         chosen = part.get("JupyterHub")
         name = str(chosen.get("authenticator_class", "")) if isinstance(chosen, Mapping) else ""
-        every = any(isinstance(each, Mapping) and each.get("allow_all") is True for each in part.values())
+        every = any(isinstance(child, Mapping) and child.get("allow_all") is True for child in part.values())
         if every and _PUBLIC.search(name):
             yield Fault(path, f"lets in everybody who has an account of {name} (allow_all)")
 
@@ -155,15 +155,15 @@ def _written(text: str) -> Iterator[tuple[str, str]]:
             who, *rights = clause.split() or [""]
             if not _NAMED.fullmatch(who) and any(map(_WRITES.fullmatch, rights)):
                 yield from _beyond(who, attributes[1].split(",") if attributes else ["*"])
-    for each in (*_PROFILE.findall(text), *_IPA.findall(text)):
-        yield from _beyond("self", each.replace("-", "").split(","))
+    for listing in (*_PROFILE.findall(text), *_IPA.findall(text)):
+        yield from _beyond("self", listing.replace("-", "").split(","))
     for part in text.split("targetattr")[1:]:
-        target, found = _TARGET.match(part), _INSTRUCTION.search(part)
-        if found and re.search("(?i)write|all|add", found[1]):
-            yield from _beyond(found[2], target[2].split("||") if target and target[1] == "=" else ["*"])
+        target, instruction = _TARGET.match(part), _INSTRUCTION.search(part)
+        if instruction and re.search("(?i)write|all|add", instruction[1]):
+            yield from _beyond(instruction[2], target[2].split("||") if target and target[1] == "=" else ["*"])
 
 
 def _beyond(who: str, attributes: list[str]) -> Iterator[tuple[str, str]]:
-    own = {each.strip().lower() for each in attributes} <= _OWN
+    own = {attribute.strip().lower() for attribute in attributes} <= _OWN
     if not own or who.lower() != "self":
         yield who, ", ".join(map(str.strip, attributes))[:80]

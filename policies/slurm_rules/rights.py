@@ -39,8 +39,8 @@ def as_kubernetes(value: object, root: str, space: str, world: World) -> Iterato
             yield Fault(path, f"is {text[:60]}, by which a certificate's holder is one of Kubernetes' own")
     for path, part in mappings(value, root) if space.startswith("kube-") else ():
         for field in ("serviceAccountName", "serviceAccount"):
-            found = part.get(field)
-            name = str(found.get("name") if isinstance(found, Mapping) else found)
+            account = part.get(field)
+            name = str(account.get("name") if isinstance(account, Mapping) else account)
             if _CONTROLLERS.fullmatch(name) and ("ServiceAccount", space, name) not in world.made:
                 yield Fault(f"{path}.{field}", f"runs as {name}, Kubernetes' own, which the fence lets delete pods")
 
@@ -69,17 +69,17 @@ def judged(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
 
 def _own_groups(stack: Stack) -> frozenset[str]:
     """API groups of kinds that the stack itself defines."""
-    found = (each for each in stack.resources if each.is_a("apiextensions.k8s.io", "CustomResourceDefinition"))
-    return frozenset(str(each.peek("spec", "group")) for each in found)
+    kinds = (kind for kind in stack.resources if kind.is_a("apiextensions.k8s.io", "CustomResourceDefinition"))
+    return frozenset(str(kind.peek("spec", "group")) for kind in kinds)
 
 
 def harm(entry: Mapping[str, Any], keys: frozenset[str], own: frozenset[str] = frozenset()) -> Iterator[str]:
     """Rights of one entry of a role's rules that aren't harmless; ``own`` are API groups of the stack's own."""
-    verbs = [str(each) for each in entry.get("verbs") or ()]
+    verbs = [str(verb) for verb in entry.get("verbs") or ()]
     for url in entry.get("nonResourceURLs") or ():
         if "*" in verbs or not set(verbs) <= _READ | {"head"} or "*" in str(url):
             yield f"allows {', '.join(verbs)} of {url}"
-    groups = [str(each) for each in entry.get("apiGroups") or ([] if entry.get("nonResourceURLs") else ["*"])]
+    groups = [str(api_group) for api_group in entry.get("apiGroups") or ([] if entry.get("nonResourceURLs") else ["*"])]
     named = tuple(map(str, entry.get("resourceNames") or ()))
     for group in groups:
         for kind in map(str, entry.get("resources") or ()):
@@ -108,7 +108,7 @@ def _harmless(
 def _beyond(entry: Mapping[str, Any], own: frozenset[str]) -> Iterator[str]:
     """Of a role of another namespace: what acts beyond it, as a Service that takes an address by externalIPs, a Token of
     slurm-operator, or what a deployer makes of its objects."""
-    verbs = sorted({str(each) for each in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
+    verbs = sorted({str(verb) for verb in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
     for group in map(str, entry.get("apiGroups") or ("*",)):
         wide = group in ("", "*", "discovery.k8s.io")
         free = group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or not group))
@@ -127,7 +127,7 @@ def acts_within(group: str, kind: str) -> bool:
     return group in _WITHIN or not _WITHIN.isdisjoint(names)
 
 
-_WITHIN: Final = {each.lower() for each in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
+_WITHIN: Final = {word.lower() for word in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
 _PLURALS: Final = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
 
 

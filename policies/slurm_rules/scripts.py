@@ -21,12 +21,12 @@ from slurm_rules.made import HARMLESS, MADE
 _LISTS: Final[dict[str, Any]] = HARMLESS["scripts"]
 _SHELL: Final[dict[str, Any]] = MADE["conf"]["scripts"]
 _ROWS: Final = [
-    [re.compile(each.replace("<shared>", _SHELL["shared"]).replace("<system>", _SHELL["system"])) for each in row[1:]]
+    [re.compile(pattern.replace("<shared>", _SHELL["shared"]).replace("<system>", _SHELL["system"])) for pattern in row[1:]]
     for row in _SHELL["rows"]
 ]
 _UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_SHELL['chosen']})")
 _COMMANDS: Final[dict[str, Any]] = _LISTS["commands"]
-_BARE, _WORDS = ([(re.compile(each), by) for each, by in _COMMANDS[part]] for part in ("bare", "words"))
+_BARE, _WORDS = ([(re.compile(pattern), by) for pattern, by in _COMMANDS[part]] for part in ("bare", "words"))
 _INNER, _STRINGS, _WITHIN, _FUNCTION, _PREFIX = (
     re.compile(_COMMANDS[part]) for part in ("inner", "quoted", "within", "function", "before")
 )
@@ -79,7 +79,7 @@ def shell_faults(text: str) -> Iterator[str]:
 def row_faults(said: str) -> Iterator[str]:
     """What a text does of which a row says that no sound script does it."""
     for (harms, *sound), (what, *_) in zip(_ROWS, _SHELL["rows"], strict=True):
-        if harms.search(said) and not any(each.search(said) for each in sound):
+        if harms.search(said) and not any(pattern.search(said) for pattern in sound):
             yield what
 
 
@@ -98,9 +98,9 @@ def _plain(said: str) -> str:
     for pattern, by in _BARE:
         said = pattern.sub(by, said)
     for _ in range(_DEPTH):
-        found = [next(filter(None, match.groups()), "") for match in _INNER.finditer(said)]
-        said = "\n".join((_INNER.sub("_", said), *found))
-        if not found:
+        inner = [next(filter(None, match.groups()), "") for match in _INNER.finditer(said)]
+        said = "\n".join((_INNER.sub("_", said), *inner))
+        if not inner:
             break
     said = _STRINGS.sub(lambda match: _WITHIN.sub("_", match[0][1:-1]) or "_", said)
     for pattern, by in _WORDS:
@@ -111,12 +111,12 @@ def _plain(said: str) -> str:
 def lua_faults(text: str) -> Iterator[str]:
     """What a script runs, and fields of a job that it may not write; into tables of its own it writes what it likes."""
     said = _NAMED.sub(r".\1", _SPACED.sub("", re.sub(r"\s+", " ", _bare(text))))
-    names = {f".{each}." for each in _NAMES.findall(said)}
-    yield from (f"runs {each}" for each in MADE["conf"]["lua"] if any(f".{each}." in name for name in names))
+    names = {f".{word}." for word in _NAMES.findall(said)}
+    yield from (f"runs {call}" for call in MADE["conf"]["lua"] if any(f".{call}." in name for name in names))
     yield from (
-        f"has {each}, which writes by no name" for each in _LISTS["luaRound"] if any(f".{each}." in name for name in names)
+        f"has {call}, which writes by no name" for call in _LISTS["luaRound"] if any(f".{call}." in name for name in names)
     )
-    others = {each for match in _OTHER.finditer(said) for part in match.groups() for each in re.findall(r"\w+", part or "")}
+    others = {word for match in _OTHER.finditer(said) for part in match.groups() for word in re.findall(r"\w+", part or "")}
     own = set(_TABLE.findall(said)) - others
     asked: dict[str, int] = {}
     for question in _ASKS.finditer(said):

@@ -79,19 +79,19 @@ def texts_and_names(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=4096)
 def views(text: str) -> tuple[bytes, ...]:
     """The text in every form in which it is searched."""
-    found: list[bytes] = []
+    variants: list[bytes] = []
     todo = [text.encode("utf-8", "surrogatepass")]
     for depth in range(_DEPTH + 1):
         layer = []
         for raw in todo:
             flat = _BLANK.sub(b"", raw)
-            found.append(raw)
+            variants.append(raw)
             if flat != raw:
-                found.append(flat)
+                variants.append(flat)
             if depth < _DEPTH:
                 layer += [part for form in ({raw, flat}) for part in _decoded(form)]
         todo = list(dict.fromkeys(layer))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(variants))
 
 
 def _decoded(raw: bytes) -> Iterator[bytes]:
@@ -121,32 +121,32 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def named_secret(name: str, value: str) -> bool:
     """Whether a name's words say that its literal value is a secret, and the value doesn't say that it is none."""
-    text, found = value.strip(), words_of(name)
-    if not found or _HARMLESS.fullmatch(text) or text.startswith(_REFERENCE):
+    text, words = value.strip(), words_of(name)
+    if not words or _HARMLESS.fullmatch(text) or text.startswith(_REFERENCE):
         return False
-    if found[-1] in _OF_FILE and (found[-1] != "id" or len(found) > 1):
+    if words[-1] in _OF_FILE and (words[-1] != "id" or len(words) > 1):
         return False
-    if not _SECRET_WORDS.isdisjoint(found) or found[-1].endswith(_ENDINGS):
+    if not _SECRET_WORDS.isdisjoint(words) or words[-1].endswith(_ENDINGS):
         return True
-    if "key" not in found:
+    if "key" not in words:
         return False
-    before = found[found.index("key") - 1] if found.index("key") else ""
+    before = words[words.index("key") - 1] if words.index("key") else ""
     return before in _OF_KEYS or _random(text)
 
 
 def _random(text: str) -> bool:
     """Whether a value looks like one that was drawn."""
-    return len(text) >= 16 and any(each.isdigit() for each in text) and text.isalnum() and not text.islower()
+    return len(text) >= 16 and any(character.isdigit() for character in text) and text.isalnum() and not text.islower()
 
 
 def named_password(name: str, value: str) -> bool:
     """The same for the names of entries, of which many name a Secret: passwords, tokens and the like only."""
-    found = words_of(name)
+    words = words_of(name)
     if _NO_SECRET.search(name) or not named_secret(name, value):
         return False
-    if found[-1] == "secret":  # a Secret's name, unless somebody's own
-        return len(found) > 1 and found[-2] in _OWNED_SECRET
-    return set(found) & _SECRET_WORDS != {"secret"} or "key" in found
+    if words[-1] == "secret":  # a Secret's name, unless somebody's own
+        return len(words) > 1 and words[-2] in _OWNED_SECRET
+    return set(words) & _SECRET_WORDS != {"secret"} or "key" in words
 
 
 def set_in(text: str) -> Iterator[tuple[str, str]]:
@@ -177,7 +177,7 @@ _SHORT = re.compile(r"-[pPwWaAu](?P<value>\S{0,300})")
 
 def _drawn(text: str) -> bool:
     """Whether a text has letters of both cases and digits, as no word has."""
-    return len(text) >= SHORTEST and all(re.search(each, text) for each in ("[a-z]", "[A-Z]", "[0-9]")) and "/" not in text
+    return len(text) >= SHORTEST and all(re.search(form, text) for form in ("[a-z]", "[A-Z]", "[0-9]")) and "/" not in text
 
 
 _OPTION = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)(?:=(?P<value>.+))?")

@@ -46,7 +46,7 @@ _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
 
 def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
     """Whether a path is one of these folders, or below."""
-    return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
+    return ".." not in path.split("/") and any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def conf_faults(
@@ -93,10 +93,10 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
 def _led_away(line: Line, world: World, hosts: Iterable[str]) -> Iterator[str]:
     """To where slurmctld sends a node's jobs, their scripts and their environments."""
     for name, value in line.pairs if line.first == "nodename" else ():
-        for each in split_list(value) if name in ("nodeaddr", "nodehostname", "bcastaddr") else ():
-            known = (world.near(host) or any(fnmatchcase(host, own) for own in hosts) for host in expand(each.lower()))
+        for address in split_list(value) if name in ("nodeaddr", "nodehostname", "bcastaddr") else ():
+            known = (world.near(host) or any(fnmatchcase(host, own) for own in hosts) for host in expand(address.lower()))
             if not all(known):
-                yield f"{name} leads to {each[:60]}, which is neither a private address nor a host of this stack (hosts)"
+                yield f"{name} leads to {address[:60]}, which is neither a private address nor a host of this stack (hosts)"
 
 
 def _storage(value: str, given: Callable[[str], bool]) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
         program, *arguments = value.split(" ")
         sent = name in _TABLE["sent"] and program in world.scripts
         own = sent or all(below(part, _TABLE["programFolders"]) for part in program.split(":"))
-        if not own or not _PLAIN.fullmatch(program) or not all(_ARGUMENTS.fullmatch(each) for each in arguments):
+        if not own or not _PLAIN.fullmatch(program) or not all(_ARGUMENTS.fullmatch(argument) for argument in arguments):
             yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
     elif name in _TABLE["writes"]:
         if not below(value, _TABLE["writes"][name]):
@@ -171,8 +171,8 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
         if name == "jwks.json":
             yield from _key_set(text, token_keys)
         elif name == "watched.json":
-            found = ((url, urlsplit(url).hostname or "") for url in _URL.findall(text))
-            yield from (f"leads to {url}" for url, host in found if not world.reaches(host))
+            leads = ((url, urlsplit(url).hostname or "") for url in _URL.findall(text))
+            yield from (f"leads to {url}" for url, host in leads if not world.reaches(host))
     elif taken:
         yield f"takes the place of the {name} that the operator or the program writes"
     elif name in MADE["texts"]:
@@ -187,7 +187,7 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
 
 def _lines(name: str, text: str) -> Iterator[str]:
     for _, line in file_lines(name, text):
-        yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line))
+        yield from (f"sets {option}, by which programs load other code" for option in _LOADS.findall(line))
         said = _COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))
         for key, value in _SET.findall(said):
             yield from _line(name, key, value.strip("\"'"))
@@ -241,7 +241,7 @@ def _key_set(text: str, known: list[str]) -> Iterator[str]:
     """Keys whose name is made of themselves (RFC 7638), as this program's are; two at the most, in a rotation."""
     try:
         keys = json.loads(text)["keys"]
-        named = [(str(each.get("kid")), _thumbprint(each)) for each in keys]
+        named = [(str(key.get("kid")), _thumbprint(key)) for key in keys]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         yield "isn't a set of keys"
         return

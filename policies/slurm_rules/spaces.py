@@ -28,12 +28,12 @@ def confined(value: object, world: World) -> bool:
             continue
         if isinstance(part, Mapping):
             named.append(spared(part, world))
-        texts = [str(each) for each in (part if isinstance(part, list | tuple) else [part]) if isinstance(each, str)]
+        texts = [str(member) for member in (part if isinstance(part, list | tuple) else [part]) if isinstance(member, str)]
         if "exclu" in path.lower():
             left_out.update(texts)
         else:
-            named += [elsewhere_named(each, world) for each in texts]
-    covered = bool(world.slurm) and all(any(fnmatchcase(space, each) for each in left_out) for space in world.slurm)
+            named += [elsewhere_named(text, world) for text in texts]
+    covered = bool(world.slurm) and all(any(fnmatchcase(space, pattern) for pattern in left_out) for space in world.slurm)
     return all(named) and (bool(named) or covered)
 
 
@@ -53,9 +53,9 @@ def stays(resource: Resource) -> bool:
     return True
 
 
-def _of_pods(found: tuple[str, str | None, object]) -> bool:
+def _of_pods(row: tuple[str, str | None, object]) -> bool:
     """Whether a part is one that pods are made of: an image, requests and limits, a claim's size or class."""
-    _, key, part = found
+    _, key, part = row
     if isinstance(part, Mapping):
         return key == "resources" and not {"requests", "limits"}.isdisjoint(part)
     return isinstance(part, str) and bool(part) and key in ("image", "storageClassName")
@@ -82,14 +82,14 @@ def spared(selector: object, world: World) -> bool:
     names = selector.get("matchNames", selector.get("include"))
     label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
     if isinstance(names, list | tuple) or label is not None:
-        return all(elsewhere_named(str(each), world) for each in (names or [label]))
+        return all(elsewhere_named(str(space), world) for space in (names or [label]))
     if any(world.lacks_label(f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()):
         return True
-    for each in selector.get("matchExpressions") or ():
-        if isinstance(each, Mapping) and each.get("key") == _NAME_LABEL:
-            found = set(map(str, each.get("values") or ()))
-            if (each.get("operator") == "NotIn" and world.slurm <= found) or (
-                each.get("operator") == "In" and not found & world.closed
+    for expression in selector.get("matchExpressions") or ():
+        if isinstance(expression, Mapping) and expression.get("key") == _NAME_LABEL:
+            values = set(map(str, expression.get("values") or ()))
+            if (expression.get("operator") == "NotIn" and world.slurm <= values) or (
+                expression.get("operator") == "In" and not values & world.closed
             ):
                 return True
     return False
@@ -97,9 +97,9 @@ def spared(selector: object, world: World) -> bool:
 
 def foreign(groups: object) -> bool:
     """Whether API groups hold nothing of a cluster."""
-    listed = [str(each) for each in groups] if isinstance(groups, list | tuple) else []
+    listed = [str(group) for group in groups] if isinstance(groups, list | tuple) else []
     return bool(listed) and all(
-        "." in each and "*" not in each and not each.endswith((".k8s.io", API_GROUP, "keda.sh")) for each in listed
+        "." in group and "*" not in group and not group.endswith((".k8s.io", API_GROUP, "keda.sh")) for group in listed
     )
 
 
@@ -132,7 +132,7 @@ def asks_others(resource: Resource, world: World) -> bool:
     for key, text in (resource.get("data") or {}).items():
         said = " ".join(str(text).split())
         zones = [f".{match[1]}" for match in _ZONE.finditer(f"{said} ")]
-        own = any(f".{host}".endswith(each) or each.endswith(f".{host}") for each in zones for host in (_HERE, *world.hosts))
+        own = any(f".{host}".endswith(zone) or zone.endswith(f".{host}") for zone in zones for host in (_HERE, *world.hosts))
         if own or not key.endswith(".server") or _ZONE.sub("", f"{said} ").strip():
             return False
     return True
@@ -149,7 +149,7 @@ def filters_others(resource: Resource, world: World) -> bool:
         return False
     if kind == "projectcalico.org/GlobalNetworkSet":
         labels = resource.get("metadata", "labels") or {}
-        return spec.keys() == {"nets"} and all(re.fullmatch(r"(?!app$)[\w-]{1,63}", each) for each in labels)
+        return spec.keys() == {"nets"} and all(re.fullmatch(r"(?!app$)[\w-]{1,63}", label) for label in labels)
     if kind == "projectcalico.org/GlobalNetworkPolicy":
         said = _CALICO.fullmatch(str(spec.get("namespaceSelector")))
         named = re.findall(r"['\"]([^'\"]*)['\"]", said[1]) if said else []
@@ -157,7 +157,7 @@ def filters_others(resource: Resource, world: World) -> bool:
         named = [((spec.get("endpointSelector") or {}).get("matchLabels") or {}).get(_POD_SPACE, "")]
     else:
         return False
-    return bool(named) and all(elsewhere_named(str(each), world) for each in named)
+    return bool(named) and all(elsewhere_named(str(name), world) for name in named)
 
 
 _CALICO: Final = re.compile(

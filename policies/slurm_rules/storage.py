@@ -34,11 +34,11 @@ def accounting_database_durable(accounting: Resource, stack: Stack, _: Options) 
         return
     name, *rest = accounting.text("spec", "storageConfig", "host").split(".")
     space = rest[0] if rest else accounting.namespace
-    for each in stack.resources:
-        release = each.type == HELM_RELEASE and chart_name(each) in _CHARTS
-        serves = name.startswith(each.text("name") or each.name) if release else _serves(each, (space, name), stack)
-        if serves and (lost := _loses_data(each)):
-            yield f"{accounting.label}: its database {each.label} {lost}; give it a PersistentVolumeClaim"
+    for other in stack.resources:
+        release = other.type == HELM_RELEASE and chart_name(other) in _CHARTS
+        serves = name.startswith(other.text("name") or other.name) if release else _serves(other, (space, name), stack)
+        if serves and (lost := _loses_data(other)):
+            yield f"{accounting.label}: its database {other.label} {lost}; give it a PersistentVolumeClaim"
 
 
 def _serves(workload: Resource, place: tuple[str, str], stack: Stack) -> bool:
@@ -57,7 +57,7 @@ def _serves(workload: Resource, place: tuple[str, str], stack: Stack) -> bool:
 def _loses_data(workload: Resource) -> str:
     parts = list(mappings(workload.get()))
     for path, part in parts:
-        lost = [each for each, off in (("ephemeral", True), ("enabled", False)) if part.get(each) is off]
+        lost = [field for field, off in (("ephemeral", True), ("enabled", False)) if part.get(field) is off]
         if "ephemeral" in lost or (lost and path.endswith("persistence")):
             return f"has {path.removeprefix('spec.')}.{lost[0]}: {str(part[lost[0]]).lower()}"
     data = {part.get("name") for _, part in parts if str(part.get("mountPath")).startswith(_DATA)}

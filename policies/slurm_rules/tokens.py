@@ -32,10 +32,10 @@ def token_lifetimes(token: Resource, _: Stack, options: Options) -> Iterator[str
     lifetime = token.text("spec", "lifetime")
     if not lifetime:
         return
-    found = seconds(lifetime)
-    if found is None:
+    lifetime_s = seconds(lifetime)
+    if lifetime_s is None:
         yield f"{token.label}: lifetime {lifetime!r} is no duration such as 15m or 8h"
-    elif found > options["maxSeconds"]:
+    elif lifetime_s > options["maxSeconds"]:
         yield f"{token.label} lives {lifetime}; this site allows {options['maxSeconds']:g} seconds"
 
 
@@ -66,7 +66,7 @@ def tokens_for_users(resource: Resource, _: Stack, options: Options) -> Iterator
     """
     token = not resource.type.endswith(JOB)
     user = resource.text("spec", "username") if token else resource.text("user")
-    if token and any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", each) for each in options["allowed"]):
+    if token and any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", pattern) for pattern in options["allowed"]):
         return
     if user.strip() in options["rulers"]:
         yield f"{resource.label} is of {user}, who rules the cluster; name an ordinary user"

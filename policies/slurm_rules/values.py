@@ -29,13 +29,13 @@ _SSHD: Final = [(words.split("|"), re.compile(form)) for words, form in _LISTS["
 @cache
 def _rows() -> tuple[tuple[frozenset[str], tuple[frozenset[str], ...], str], ...]:
     """Kinds, path and check of each row of ``checks``. ``*`` is any key, ``**`` all below, ``|`` parts words."""
-    found = []
+    rows = []
     for line in HARMLESS["checks"]:
         kinds, path, check = line.split(" ; ")
         for group, members in HARMLESS["kinds"].items():
             kinds = kinds.replace(group, members)
-        found.append((frozenset(kinds.split("|")), tuple(frozenset(part.split("|")) for part in path.split(" ")), check))
-    return tuple(found)
+        rows.append((frozenset(kinds.split("|")), tuple(frozenset(part.split("|")) for part in path.split(" ")), check))
+    return tuple(rows)
 
 
 @cache
@@ -47,7 +47,7 @@ def _rows_of(kind: str) -> list[tuple[tuple[frozenset[str], ...], str]]:
 
 
 def _along(path: Path_, wanted: tuple[frozenset[str], ...]) -> bool:
-    return all(not each.isdisjoint((part, "*")) for each, part in zip(wanted, path, strict=False))
+    return all(not words.isdisjoint((part, "*")) for words, part in zip(wanted, path, strict=False))
 
 
 @cache
@@ -121,8 +121,8 @@ def _same_cluster(asked: Asked) -> str | None:
 
 def _stack_address(asked: Asked) -> str | None:
     known = asked.judging.world.hosts
-    found = [host for host in known if host.replace(".", "").isdigit() or ":" in host]
-    return f"is {asked.value}, which isn't a host of this stack" if found and asked.value not in known else None
+    addresses = [host for host in known if host.replace(".", "").isdigit() or ":" in host]
+    return f"is {asked.value}, which isn't a host of this stack" if addresses and asked.value not in known else None
 
 
 def _note(asked: Asked) -> str | None:
@@ -165,10 +165,10 @@ _LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20
 
 
 def _amount(asked: Asked) -> str | None:
-    least, found = _LEAST_AMOUNT.get(asked.key, 0), quantity(asked.value)
-    if asked.key == "ephemeral-storage" and found is not None and found < (most := evicts(asked.kind)):
+    least, amount = _LEAST_AMOUNT.get(asked.key, 0), quantity(asked.value)
+    if asked.key == "ephemeral-storage" and amount is not None and amount < (most := evicts(asked.kind)):
         return f"is {asked.value}, above which the pod is evicted with its jobs; at least {most / 2**30:g}Gi"
-    return f"is {asked.value}, with which no daemon runs" if found is not None and found < least else None
+    return f"is {asked.value}, with which no daemon runs" if amount is not None and amount < least else None
 
 
 def _toleration(asked: Asked) -> str | None:
@@ -236,14 +236,12 @@ def _is_off(asked: Asked, text: str) -> bool:
 def _probe(asked: Asked) -> str | None:
     """A probe of the daemon's own port, by whose failures the kubelet ends a container a minute later at the earliest."""
     table, ready = _LISTS["probes"], asked.key == "readinessProbe"
-    asks = {
-        each: form.replace("livez", "(?:livez|readyz)" if ready else "livez") for each, form in table[asked.kind].items()
-    }
+    asks = {way: form.replace("livez", "(?:livez|readyz)" if ready else "livez") for way, form in table[asked.kind].items()}
     value = dict(asked.value) if isinstance(asked.value, Mapping) else {}
-    said = {each: re.sub(r"[{}' ]|\.0\b", "", str(dict(sorted(value.pop(each).items())))) for each in asks if each in value}
-    if len(said) != 1 or not all(re.fullmatch(asks[each], text) for each, text in said.items()):
+    said = {way: re.sub(r"[{}' ]|\.0\b", "", str(dict(sorted(value.pop(way).items())))) for way in asks if way in value}
+    if len(said) != 1 or not all(re.fullmatch(asks[way], text) for way, text in said.items()):
         return f"asks {said or 'nothing'}; the daemon answers one of {asks}"
-    if not value.keys() <= set(table["numbers"]) or not all(isinstance(each, int | float) for each in value.values()):
+    if not value.keys() <= set(table["numbers"]) or not all(isinstance(number, int | float) for number in value.values()):
         return f"has {', '.join(sorted(value))}; it may have numbers of {', '.join(table['numbers'])}"
     seconds = value.get("periodSeconds", 10) * value.get("failureThreshold", 6)  # the operator's own, where it says none
     short = not ready and seconds < table["leastSeconds"]
@@ -360,5 +358,5 @@ def fault_of(check: str, asked: Asked) -> str | None:
 
 def made_so(kind: str, path: Path_, value: object, judging: Judging) -> bool:
     """Whether the program makes this very value at a path."""
-    found = known_below(kind, path)
-    return bool(found) and like_any(value, found.get("", ()), judging.world)  # type: ignore[union-attr]
+    known = known_below(kind, path)
+    return bool(known) and like_any(value, known.get("", ()), judging.world)  # type: ignore[union-attr]

@@ -44,8 +44,8 @@ def at(value: Any, path: Path_) -> Iterator[Any]:  # noqa: ANN401 - JSON values
 
 def parted(kind: str, value: Any, path: Path_) -> Iterator[Any]:  # noqa: ANN401
     """The parts at a path, without what a check judges alone; a rule for several peers is one part for each."""
-    for found in at(value, path):
-        bare = _bare(kind, found, path)
+    for piece in at(value, path):
+        bare = _bare(kind, piece, path)
         if isinstance(bare, Mapping) and bare.keys() <= {"from", "to", "ports"}:
             peers = bare.get("from") or bare.get("to") or [None]
             yield from ({"peer": peer, "ports": bare.get("ports", [])} for peer in peers)
@@ -72,7 +72,7 @@ def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]
     if not named and len({form["name"] for form in forms}) > 1:
         yield from _of_site(kind, resource, forms, world)
         return
-    form = next((each for each in named or forms if like(list(at(props, by)), each["by"], world)), None)
+    form = next((candidate for candidate in named or forms if like(list(at(props, by)), candidate["by"], world)), None)
     if form is None:
         yield Fault(".".join(by), "is none that the program writes in an object of this name")
         return
@@ -81,23 +81,23 @@ def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]
             missing = [key for key in wanted if not isinstance(part, Mapping) or part.get(key) is None]
             yield from (Fault(".".join((*steps(path), key)), "is missing, and the program writes it") for key in missing)
     for path, made in form["parts"].items():
-        found = list(parted(kind, props, steps(path)))
-        for each in found if path not in WHOLE[kind]["open"] else ():
-            if not like_any(each, made, world) and not _of_setting(each, made):
-                yield Fault(_place(path), f"has {short(each, 160)}, which the program doesn't write there")
-        for each in form["always"][path]:
-            needed = daemon_of(each) in {None, *map(DAEMONS.get, world.daemons)}
-            if needed and not any(like(part, each, world) for part in found):
-                yield Fault(_place(path), f"lacks {short(each, 160)}, which the program always writes there")
+        parts = list(parted(kind, props, steps(path)))
+        for piece in parts if path not in WHOLE[kind]["open"] else ():
+            if not like_any(piece, made, world) and not _of_setting(piece, made):
+                yield Fault(_place(path), f"has {short(piece, 160)}, which the program doesn't write there")
+        for template in form["always"][path]:
+            needed = daemon_of(template) in {None, *map(DAEMONS.get, world.daemons)}
+            if needed and not any(like(part, template, world) for part in parts):
+                yield Fault(_place(path), f"lacks {short(template, 160)}, which the program always writes there")
 
 
 def _of_site(kind: str, policy: Resource, forms: list[Any], world: World) -> Iterator[Fault]:
     """A NetworkPolicy of a name of the site's own. Policies add up, but the first that selects a pod shuts out the rest."""
     spec: Mapping[str, Any] = policy.get("spec") or {}
-    selector, rules = spec.get("podSelector") or {}, [each or {} for each in spec.get("egress") or ()]
+    selector, rules = spec.get("podSelector") or {}, [rule or {} for rule in spec.get("egress") or ()]
     labels = selector.get("matchLabels") or {}
     daemon = daemon_of({"peer": {"podSelector": selector}})
-    own = [each for base in sorted(world.bases) for each in forms if like(f"{base}-{daemon}", each["name"], world)]
+    own = [form for base in sorted(world.bases) for form in forms if like(f"{base}-{daemon}", form["name"], world)]
     named = daemon or labels.get("app", "") not in {"", *world.apps}
     if selector.keys() != {"matchLabels"} or not named or policy.namespace not in world.slurm:
         yield Fault("spec.podSelector", "may select the cluster's own pods; name the pods by app.kubernetes.io/name or app")
@@ -121,9 +121,9 @@ _METADATA: Final = re.compile(WHOLE["metadata"])
 
 def _all_but_metadata(rule: Mapping[str, Any]) -> bool:
     """Whether a rule lets all connections out but those to a cloud's metadata."""
-    blocks = [each.get("ipBlock") or {} for each in rule.get("to") or ()]
-    wide = [each for each in blocks if each.get("cidr") == "0.0.0.0/0"]
-    spared = all(_METADATA.fullmatch(str(net)) for each in wide for net in each.get("except") or ())
+    blocks = [peer.get("ipBlock") or {} for peer in rule.get("to") or ()]
+    wide = [block for block in blocks if block.get("cidr") == "0.0.0.0/0"]
+    spared = all(_METADATA.fullmatch(str(net)) for block in wide for net in block.get("except") or ())
     return not rule.get("ports") and spared and (bool(wide) or not rule.get("to"))
 
 
@@ -161,7 +161,7 @@ def _ways(daemon: str, space: str, world: World) -> Iterator[_Way]:
         for part in always["spec ingress []"]:
             if daemon_of(part) == daemon:
                 target = labels["app.kubernetes.io/name"]
-                yield from (_Way(target, space, labels, each["port"]) for each in part["ports"])
+                yield from (_Way(target, space, labels, row["port"]) for row in part["ports"])
     for host, port in sorted(world.stores or {("", 0)}) if daemon == "slurmdbd" else ():
         name, *domain = host.split(".")
         inside = domain[1:] in ([], ["svc"], ["svc", "cluster", "local"]) and not _address(host)
@@ -173,9 +173,9 @@ def _lets(rule: Mapping[str, Any], way: _Way, own: str, world: World) -> bool:
     if rule.get("to") and not any(_is_at(peer, way, own, world) for peer in rule["to"]):
         return False
     return not rule.get("ports") or any(
-        (each.get("protocol") or "TCP") == way.protocol
-        and (each.get("port") is None or _within(way.port, each["port"], each.get("endPort") or each["port"]))
-        for each in rule["ports"]
+        (row.get("protocol") or "TCP") == way.protocol
+        and (row.get("port") is None or _within(way.port, row["port"], row.get("endPort") or row["port"]))
+        for row in rule["ports"]
     )
 
 
@@ -218,13 +218,13 @@ def _of_setting(part: object, made: list[Any]) -> bool:
     """Whether a NetworkPolicy's peer is one that a setting names: a network, pods by label, or a namespace by name."""
     if not isinstance(part, Mapping) or part.keys() != {"peer", "ports"} or not isinstance(part["peer"], Mapping):
         return False
-    if not any(part["ports"] == each["ports"] for each in made if each["peer"] is not None):
+    if not any(part["ports"] == template["ports"] for template in made if template["peer"] is not None):
         return False
     peer = part["peer"]
     if peer.keys() == {"ipBlock"}:
         address, _, length = str(peer["ipBlock"].get("cidr")).partition("/")
         return peer["ipBlock"].keys() == {"cidr"} and int(length or 0) >= _FEWEST_BITS[6 if ":" in address else 4]
-    labels = [each.get("matchLabels") for each in peer.values() if each.keys() == {"matchLabels"}]
+    labels = [selector.get("matchLabels") for selector in peer.values() if selector.keys() == {"matchLabels"}]
     return len(labels) == len(peer) and all(labels) and peer.keys() <= {"podSelector", "namespaceSelector"}
 
 

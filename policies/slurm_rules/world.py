@@ -98,13 +98,13 @@ class World:
     def knows(self, host: str) -> bool:
         """Whether a host is one of the stack's, or of the domain of one."""
         domain = host.partition(".")[2]
-        return host in self.hosts or ("." in domain and any(each.partition(".")[2] == domain for each in self.hosts))
+        return host in self.hosts or ("." in domain and any(own.partition(".")[2] == domain for own in self.hosts))
 
     def near(self, host: str) -> bool:
         """Whether no host of a stranger is called so: a private address, one of a known network, or a name of here."""
         with suppress(ValueError):
             address = ip_address(host)
-            return any(address in _network(each) for each in (*_PRIVATE, *self.networks))
+            return any(address in _network(network) for network in (*_PRIVATE, *self.networks))
         return bool(_NAME.fullmatch(host)) and ("." not in host or host.endswith(_OF_HERE) or self.knows(host))
 
     def reaches(self, host: str) -> bool:
@@ -114,7 +114,7 @@ class World:
 
     def lacks_label(self, label: str) -> bool:
         """Whether the cluster's namespaces can't have a label: not Kubernetes', the program's, or one of their name."""
-        return self.labels is not None and not any(each in label for each in (*self.labels, "k8s.io", "kubernetes.io"))
+        return self.labels is not None and not any(word in label for word in (*self.labels, "k8s.io", "kubernetes.io"))
 
     def texts(self, mark: str) -> frozenset[str]:
         """Values of a mark of templates."""
@@ -140,35 +140,35 @@ def _held(daemon: Resource) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def world_of(stack: Stack) -> World:
     """The names of a stack. Values that aren't known yet name nothing."""
-    slinky = [each for each in stack.resources if each.is_slinky and not each.is_patch]
-    gates = [each for each in stack.resources if each.type.startswith(GATE_TYPES)]
-    releases = [each for each in stack.of_type(HELM_RELEASE) if _known(each, "chart")]
+    slinky = [part for part in stack.resources if part.is_slinky and not part.is_patch]
+    gates = [part for part in stack.resources if part.type.startswith(GATE_TYPES)]
+    releases = [release for release in stack.of_type(HELM_RELEASE) if _known(release, "chart")]
     operators = [r for r in releases if chart_name(r) in ("slurm-operator", "slurm-operator-crds")]
-    main = [each for each in slinky if each.kind in ("Controller", "RestApi", "Accounting")]
-    bases = {each.in_cluster_name for each in main if _known(each, "metadata", "name")}
+    main = [part for part in slinky if part.kind in ("Controller", "RestApi", "Accounting")]
+    bases = {daemon.in_cluster_name for daemon in main if _known(daemon, "metadata", "name")}
     bases |= {_known(gate, "controller") or _known(gate, "resourceName") for gate in gates}
     if not bases - {""}:  # parts of a cluster that another stack has
-        bases = {_known(each, "metadata", "labels", "slinky.slurm.net/cluster") for each in stack.resources}
+        bases = {_known(part, "metadata", "labels", "slinky.slurm.net/cluster") for part in stack.resources}
     scaled = {_known(g, "resource") for g in gates if g.type == NODESET_SCALE and _known(g, "owner") == "autoscaler"}
-    hosts = {_known(each, "spec", "externalConfig", "host") for each in main}
-    pods = [each.peek("spec", "template", "spec", "priorityClassName") for each in slinky]
-    fields = [each for resource in slinky for each in _named(resource.props)]
+    hosts = {_known(daemon, "spec", "externalConfig", "host") for daemon in main}
+    pods = [part.peek("spec", "template", "spec", "priorityClassName") for part in slinky]
+    fields = [pair for resource in slinky for pair in _named(resource.props)]
     referring = [(path.rpartition(".")[2], name) for path, name in fields if "password" not in path]
     keys = {name for field, name in referring if field.endswith("KeyRef") and field not in _OF_A_VARIABLE}
-    clusters = {_known(each, "spec", "clusterName") for each in main} - {""}
-    slurm = {each.namespace for each in slinky if _known(each, "metadata", "namespace")}
+    clusters = {_known(daemon, "spec", "clusterName") for daemon in main} - {""}
+    slurm = {part.namespace for part in slinky if _known(part, "metadata", "namespace")}
     slurm |= {_known(gate, "namespace") for gate in gates} - {""}
-    operator = {_known(each, "namespace") for each in operators} - {""} | {OPERATOR_NAMESPACE}
+    operator = {_known(release, "namespace") for release in operators} - {""} | {OPERATOR_NAMESPACE}
     own = [
-        each for each in stack.resources if each.kind == "Namespace" and _known(each, "metadata", "name") in slurm | operator
+        part for part in stack.resources if part.kind == "Namespace" and _known(part, "metadata", "name") in slurm | operator
     ]
-    labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
-    inside = [each for each in stack.resources if _known(each, "metadata", "namespace") in slurm]
-    foreign = any(each.peek("createNamespace") is False for each in gates)
-    ours = (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
+    labels = {key for namespace in own for _, key, _ in everything(namespace.peek("metadata", "labels")) if key}
+    inside = [part for part in stack.resources if _known(part, "metadata", "namespace") in slurm]
+    foreign = any(gate.peek("createNamespace") is False for gate in gates)
+    ours = (*slinky, *gates, *(part for part in inside if part.kind == "Service"))
     files = {name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))}
-    maps = [each.peek("data") for each in inside if each.kind == "ConfigMap" and each.in_cluster_name in files]
-    confs = [settings(_known(each, "spec", "extraConf")) for each in main if each.kind == "Accounting"]
+    maps = [part.peek("data") for part in inside if part.kind == "ConfigMap" and part.in_cluster_name in files]
+    confs = [settings(_known(daemon, "spec", "extraConf")) for daemon in main if daemon.kind == "Accounting"]
     return World(
         slurm=frozenset(slurm),
         operator=frozenset(operator),
@@ -176,54 +176,54 @@ def world_of(stack: Stack) -> World:
         clusters=frozenset(clusters),
         scaled=frozenset(scaled - {""}),
         hosts=frozenset(hosts - {""}),
-        referred=frozenset(name for each in slinky if each.kind != "Token" for _, name in _named(each.props)),
+        referred=frozenset(name for part in slinky if part.kind != "Token" for _, name in _named(part.props)),
         files=frozenset(files),
         scripts=frozenset(str(key) for data in maps if isinstance(data, Mapping) for key in data),
         archives=frozenset(conf["archivedir"].rstrip("/") for conf in confs if "archivedir" in conf),
-        addresses=frozenset(host.lower() for each in ours for _, text in texts(each.props) for host in _HOST.findall(text)),
+        addresses=frozenset(host.lower() for part in ours for _, text in texts(part.props) for host in _HOST.findall(text)),
         sssd=frozenset(
-            (_known(each, *path, "name"), _known(each, *path, "key"))
-            for each in slinky
+            (_known(part, *path, "name"), _known(part, *path, "key"))
+            for part in slinky
             for path in (("spec", "sssdConfRef"), ("spec", "ssh", "sssdConfRef"))
-            if isinstance(each.peek(*path), Mapping)
+            if isinstance(part.peek(*path), Mapping)
         ),
-        secrets=tuple(name for each in inside for name in filled(each)),
+        secrets=tuple(name for part in inside for name in filled(part)),
         policies=frozenset(
-            (each.in_cluster_name, str(way))
-            for each in inside
-            if each.kind == "NetworkPolicy"
-            for _, _, way in everything(each.peek("spec", "policyTypes"))
+            (policy.in_cluster_name, str(way))
+            for policy in inside
+            if policy.kind == "NetworkPolicy"
+            for _, _, way in everything(policy.peek("spec", "policyTypes"))
         ),
         networks=frozenset(
             cidr
-            for each in inside
-            if each.kind == "NetworkPolicy"
-            for _, key, cidr in everything(each.peek("spec"))
+            for policy in inside
+            if policy.kind == "NetworkPolicy"
+            for _, key, cidr in everything(policy.peek("spec"))
             if key == "cidr" and isinstance(cidr, str) and _NETWORK.fullmatch(cidr)
         ),
-        apps=frozenset(_known(each, "spec", "template", "metadata", "labels", "app") for each in slinky),
-        balanced=any(each.peek("spec", "service", "spec", "type") in ("NodePort", "LoadBalancer") for each in slinky),
+        apps=frozenset(_known(part, "spec", "template", "metadata", "labels", "app") for part in slinky),
+        balanced=any(part.peek("spec", "service", "spec", "type") in ("NodePort", "LoadBalancer") for part in slinky),
         pods=_pods(slinky, stack),
-        priorities=frozenset(each for each in pods if isinstance(each, str)),
+        priorities=frozenset(name for name in pods if isinstance(name, str)),
         keys=frozenset(keys),
-        held=frozenset(name for each in main for name in _held(each)),
+        held=frozenset(name for daemon in main for name in _held(daemon)),
         made=frozenset(
-            (each.kind, each.namespace, each.in_cluster_name)
-            for each in stack.resources
-            if each.kind in _MADE and each.is_kubernetes and not _there(each.peek("spec", "volumeName"))
-            if each.kind != "ConfigMap" or _there(each.peek("data"))
+            (part.kind, part.namespace, part.in_cluster_name)
+            for part in stack.resources
+            if part.kind in _MADE and part.is_kubernetes and not _there(part.peek("spec", "volumeName"))
+            if part.kind != "ConfigMap" or _there(part.peek("data"))
         ),
         provider=any(
-            each.peek("spec", "external") is True or "userclaimfield" in str(each.props).lower() for each in (*main, *gates)
+            part.peek("spec", "external") is True or "userclaimfield" in str(part.props).lower() for part in (*main, *gates)
         ),
-        daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
+        daemons=frozenset(part.kind for part in slinky if all(part.peek(*path) in (None, False) for path in _ELSEWHERE)),
         labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
-        cgroups=_any_cgroups([each for each in main if each.kind == "Controller"], stack),
+        cgroups=_any_cgroups([daemon for daemon in main if daemon.kind == "Controller"], stack),
         classes=frozenset(
-            _known(each, "spec", *_STORES[each.kind], "storageClassName") for each in stack.resources if each.kind in _STORES
+            _known(part, "spec", *_STORES[part.kind], "storageClassName") for part in stack.resources if part.kind in _STORES
         ),
-        databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
-        stores=frozenset(store for each in slinky if each.kind == "Accounting" for store in _stores(each)),
+        databases=frozenset(_database(part) for part in slinky if part.kind == "Accounting"),
+        stores=frozenset(store for part in slinky if part.kind == "Accounting" for store in _stores(part)),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
 
@@ -247,8 +247,8 @@ def filled(resource: Resource) -> list[str]:
 
 def _pods(slinky: list[Resource], stack: Stack) -> float:
     with suppress(HiddenValueError):
-        sets = sum(most_nodes(each, stack) for each in slinky if each.kind == "NodeSet")
-        return sets + sum(each.number("spec", "replicas") or 1 for each in slinky if each.kind not in ("NodeSet", "Token"))
+        sets = sum(most_nodes(part, stack) for part in slinky if part.kind == "NodeSet")
+        return sets + sum(part.number("spec", "replicas") or 1 for part in slinky if part.kind not in ("NodeSet", "Token"))
     return 0
 
 
@@ -259,13 +259,13 @@ def _there(value: object) -> bool:
 
 def _any_cgroups(controllers: list[Resource], stack: Stack) -> bool:
     with suppress(HiddenValueError):
-        return not controllers or any(has_cgroups(each, stack) for each in controllers)
+        return not controllers or any(has_cgroups(controller, stack) for controller in controllers)
     return True
 
 
 def _database(accounting: Resource) -> tuple[str, str]:
     """Where a spec says nothing, what slurm-operator has."""
-    name, user = (_known(accounting, "spec", "storageConfig", each) for each in ("database", "username"))
+    name, user = (_known(accounting, "spec", "storageConfig", field) for field in ("database", "username"))
     return name or "slurm_acct_db", user or "slurm"
 
 
@@ -278,7 +278,7 @@ def _stores(accounting: Resource) -> Iterator[tuple[str, float]]:
 
 def _reached(gates: list[Resource], field: str) -> frozenset[str]:
     """What gates have as the cluster that they work on. Providers may be several; gates all have one stack's."""
-    return frozenset(_known(each, field) for each in gates if each.kind != "JobLife")
+    return frozenset(_known(gate, field) for gate in gates if gate.kind != "JobLife")
 
 
 def _known(resource: Resource, *path: str) -> str:

@@ -44,7 +44,7 @@ def document(config: StackConfig, name: str, public: object = None) -> Json:
     text = "" if public is None else public
     return content | {
         "keys": [*_keys(config, name)],
-        **{field: {"name": key.bundle_at(base).name, "text": text} for field, key in PUBLIC.items()},
+        PUBLIC.document: {"name": PUBLIC.bundle_at(base).name, "text": text},
         "daemons": [[custom(kind), manifest.logical] for kind in _IN_ORDER for manifest in made if manifest.kind == kind],
         "images": sorted({image for manifest in made for image in _images_of(manifest.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
@@ -60,7 +60,7 @@ def joined(config: ClusterConfig) -> Json:
         **facts(config),
         "namespace": config.cluster.namespace,
         "keys": [*_keys(config)] if daemons else [],
-        **{field: {"name": "", "text": ""} for field in PUBLIC},
+        PUBLIC.document: {"name": "", "text": ""},
         "daemons": [[custom(kind), objects.logical(config, kind, base)] for kind in _IN_ORDER[:3]] if daemons else [],
         "images": [],
         "outsideConf": "",

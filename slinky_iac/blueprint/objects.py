@@ -40,7 +40,7 @@ def objects(config: StackConfig) -> tuple[Object, ...]:
 
 def parts_objects(config: StackConfig) -> Iterator[Object]:
     """What the parts make for the cluster as a whole."""
-    yield from (each for part in parts_of(config) for each in part.objects(config, str))
+    yield from (manifest for part in parts_of(config) for manifest in part.objects(config, str))
 
 
 def _of_cluster(config: StackConfig) -> Iterator[Object]:

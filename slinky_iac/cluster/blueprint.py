@@ -100,7 +100,7 @@ def blueprint(state: State) -> Blueprint:
     images = sorted({str(image) for document in documents for image in document["images"]})
     if "cluster" not in first:
         return Blueprint(nodesets=nodesets, images=tuple(images))
-    public = next(first[field] for field in PUBLIC)
+    public = first[PUBLIC.document]
     return Blueprint(
         cluster=str(first["cluster"]),
         namespace=str(first["namespace"]),

@@ -75,16 +75,16 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         problems += of_sound(_ruled(sound, there), faults, sound)
     if config is not None and not any(finding.level is Level.ERROR for finding in (*problems, *unread)):
         problems += unmakeable(config)  # a preview's last questions, too
-    places = [*file.faults, *(Place(file.line_of(_as_typed(each.path, problems, file)), each) for each in problems)]
+    places = [*file.faults, *(Place(file.line_of(_as_typed(finding.path, problems, file)), finding) for finding in problems)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
 
 
-def _as_typed(path: str, found: Iterable[Finding], file: StackFile) -> str:
+def _as_typed(path: str, problems: Iterable[Finding], file: StackFile) -> str:
     """The path of a setting as the file has it, where the file has another name for one of its levels: the finding about
     that name says which."""
-    for each in found:
-        typed, meant, inner = each.path.split("."), list[str](), each.instead
+    for finding in problems:
+        typed, meant, inner = finding.path.split("."), list[str](), finding.instead
         while isinstance(inner, Mapping) and len(inner) == 1 and len(meant) < len(typed):
             ((name, inner),) = inner.items()
             meant.append(str(name))

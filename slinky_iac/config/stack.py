@@ -291,9 +291,11 @@ KINDS: Final[Mapping[str, str]] = {
     **{name: text for section in _below(Section) for name, text in section.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
-MEANT: Final[Mapping[tuple[str, str], str]] = {slip: text for each in _below(Section) for slip, text in each.meant.items()}
+MEANT: Final[Mapping[tuple[str, str], str]] = {
+    slip: text for section in _below(Section) for slip, text in section.meant.items()
+}
 """Settings with values by which people mean another section, and what each is here."""
-VARIABLES: Final = tuple(each for section in _below(Section) for each in section.variables)
+VARIABLES: Final = tuple(variable for section in _below(Section) for variable in section.variables)
 """What names of environment variables begin with by which libraries of parts find files and sockets."""
 SECRET_WORDS: Final[Mapping[str, str]] = {
     name: text for section in _below(Section) for name, text in section.secrets.items()

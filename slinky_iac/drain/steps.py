@@ -301,8 +301,8 @@ def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterabl
         return Stop(tags.NO_COST_BELOW, "blocked")
     drains = {candidate.name for candidate in stage.to_drain}
     marks = (
-        tags.mark(each.pod, stage.goal.owner, cost, drains=each.name in drains, drained=each.kind is Kind.OURS)
-        for each in selected
+        tags.mark(node.pod, stage.goal.owner, cost, drains=node.name in drains, drained=node.kind is Kind.OURS)
+        for node in selected
     )
     missing = tuple(wanted for wanted in marks if not tags.is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
     return protocol.SetCosts(missing) if missing else None

@@ -136,13 +136,13 @@ class Plans(Written, frozen=True):
 def overview(plan: Mapping[str, Any]) -> dict[str, Any]:
     """A plan as the output ``scaleInPlans`` has it: its first :data:`ROWS` nodes and jobs. Where there are more,
     ``nodes_total`` counts the nodes and ``more_nodes`` is a hostlist of the others. ``jobs_total`` counts all jobs."""
-    found = dict(plan)
-    nodes, jobs = found.get("nodes") or [], found.get("jobs") or []
+    excerpt = dict(plan)
+    nodes, jobs = excerpt.get("nodes") or [], excerpt.get("jobs") or []
     if len(jobs) > ROWS:
-        found["jobs"] = jobs[:ROWS]
+        excerpt["jobs"] = jobs[:ROWS]
     if len(nodes) > ROWS:
-        found |= {"nodes": nodes[:ROWS], "nodes_total": len(nodes), "more_nodes": _names(nodes[ROWS:])}
-    return found
+        excerpt |= {"nodes": nodes[:ROWS], "nodes_total": len(nodes), "more_nodes": _names(nodes[ROWS:])}
+    return excerpt
 
 
 def _names(nodes: list[Mapping[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from slinky_iac.errors import ConfigError, KeyMaterialError
 from slinky_iac.keys import raw
 from slinky_iac.keys.catalogue import Key
 from slinky_iac.keys.form import RAW, Pair
-from slinky_iac.keys.registry import FORMS, PUBLIC_FILES, ROTATING
+from slinky_iac.keys.registry import FORMS, PUBLIC, ROTATING
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class KeyMaterial:
 
     def bundle(self, key: Key) -> bytes | None:
         """The file in which daemons get all keys of this kind that are set; None where none is."""
-        found = {**self.raw, **self.rsa}
-        others = [found[name] for name in key.rotation_secrets if name in found]
-        return key.form.bundle(found.get(key.config), others, self.provider)
+        keys = {**self.raw, **self.rsa}
+        others = [keys[name] for name in key.rotation_secrets if name in keys]
+        return key.form.bundle(keys.get(key.config), others, self.provider)
 
     @property
     def bundles(self) -> dict[str, bytes]:
@@ -54,8 +54,8 @@ class KeyMaterial:
 
     @property
     def public(self) -> dict[str, bytes]:
-        """Those of them that are no secret."""
-        return {name: document for name, document in self.bundles.items() if name in PUBLIC_FILES}
+        """The one of them that is no secret, if these keys make it, by its name."""
+        return {name: document for name, document in self.bundles.items() if name == PUBLIC.bundle}
 
 
 def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_newline: bool) -> KeyMaterial:
@@ -66,16 +66,16 @@ def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_ne
     plain: dict[str, bytes] = {}
     pairs: dict[str, Pair] = {}
     faults: list[str] = []
-    for name in (each for each in names if each in texts):
+    for name in (value_name for value_name in names if value_name in texts):
         try:
-            found = FORMS.get(name, RAW).decode(name, texts[name], allow_trailing_newline=allow_trailing_newline)
+            key = FORMS.get(name, RAW).decode(name, texts[name], allow_trailing_newline=allow_trailing_newline)
         except KeyMaterialError as error:
             faults.append(str(error))
         else:
-            if isinstance(found, Pair):
-                pairs[name] = found
+            if isinstance(key, Pair):
+                pairs[name] = key
             else:
-                plain[name] = found
+                plain[name] = key
     if faults:
         raise ConfigError(tuple(faults))
     return KeyMaterial(plain, pairs)

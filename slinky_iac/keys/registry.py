@@ -20,13 +20,10 @@ SECRETS: Final = (
 """All configuration values that hold one of these keys, in their order in a stack's reference."""
 SIGNING: Final = {key.algorithm: key for key in ROTATING if key.algorithm}
 """Keys that sign tokens, by their algorithms."""
-PUBLIC_FILES: Final = {key.bundle: key.output for key in ROTATING if key.output}
-"""Files of several keys that are no secret, and the stack's outputs with them."""
-PUBLIC: Final = {key.document: key for key in ROTATING if key.document}
-"""Keys with such a file, by its field in what a state says of the stack."""
+(_WITH_OUTPUT,) = (key for key in ROTATING if key.output)
+PUBLIC: Final = _WITH_OUTPUT
+"""The one key whose file of several is no secret. A second such key stops here: outputs, blueprint and `drift` have one."""
 BUNDLES: Final = frozenset(key.bundle for key in ROTATING if key.bundle)
 """Files of several keys."""
 REFERENCES: Final = {key.reference: key for key in ROTATING if key.reference}
 """Keys by the fields of custom resources that name their bundles' objects."""
-VARIABLES: Final = tuple(key.variable for key in ROTATING if key.variable)
-"""Variables by which daemons find keys."""

@@ -92,8 +92,8 @@ PROVIDERS: Final[Mapping[str, str]] = {kind: provider for part in PARTS for kind
 
 def on_machines(made: Callable[[str], Iterable[Mapping[str, Any]]]) -> tuple[OnMachines, ...]:
     """What parts have set on Kubernetes nodes. ``made``: outputs of the resources of one type, by the type's end."""
-    found = (part.on_machines(each) for part in PARTS for kind in part.providers for each in made(kind))
-    return tuple(each for each in found if each is not None)
+    answers = (part.on_machines(outputs) for part in PARTS for kind in part.providers for outputs in made(kind))
+    return tuple(machines for machines in answers if machines is not None)
 
 
 def inside_conf(config: ClusterConfig) -> dict[str, str]:

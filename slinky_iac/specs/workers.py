@@ -13,8 +13,8 @@ from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
+from slinky_iac.daemon_variables import written_for
 from slinky_iac.keys.catalogue import SLURM
-from slinky_iac.keys.registry import VARIABLES
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.endpoints import conf_server_env
 from slinky_iac.specs.identity import users_mounts, users_pod
@@ -32,10 +32,6 @@ from slinky_iac.specs.shared import (
     template,
 )
 from slinky_iac.specs.slurm_conf import pairs
-
-_OURS = ("POD_CPUS", "POD_MEMORY", "SLURM_CONF_SERVER", *VARIABLES)
-"""Variables that a value of `env` may name as $(NAME): Kubernetes puts in those alone that come before it. The operator's
-own one of the node's place is another."""
 
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
@@ -104,7 +100,9 @@ def template_digest(spec: Spec) -> str:
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     bundle, limits = config.bundle_of(SLURM), _limits(nodeset.resources)
     given = [{"name": key, "value": value} for key, value in nodeset.env.items()]
-    named = (*_OURS, config.operator_version.topology_variable)
+    # A value may name these, and the operator's of the node's place, as $(NAME): Kubernetes puts in those alone that come
+    # before it.
+    named = (*written_for("NodeSet"), config.operator_version.topology_variable)
     later = [variable for variable in given if any(f"$({name})" in variable["value"] for name in named)]
     env = [variable for variable in given if variable not in later]
     env += conf_server_env(config)

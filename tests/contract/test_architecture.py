@@ -122,7 +122,7 @@ _PARTS = {
         "addresses preflight.base config node_demand errors hostlist keys kube names parts.gates parts.keys specs.base text"
     ),
     "blueprint": "blueprint.base cluster config keys names parts specs",
-    "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
+    "specs": "addresses blueprint.base config daemon_variables node_demand keys names parts releases specs.base",
     "config.rules": (
         "addresses blueprint.base conf_lines config errors hostlist keys names parts releases safe_yaml selection text"
     ),

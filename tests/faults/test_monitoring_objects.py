@@ -141,7 +141,7 @@ def await_slurmrestd(world: World) -> None:
 
 def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
     world.vacate()
-    with kinds(world):  # until the operator is gone: 1.2.1 syncs no Controller once it misses a kind that it has watched
+    with kinds(world):  # to the end: a destroy without them took minutes (docs/facts/slurm-operator.md)
         stack = world.stack("eyes", dev_settings(eyes))
         try:
             stack.up()

@@ -16,13 +16,11 @@ from slurm_rules.world import world_of
 from slinky_iac.config.operator.pod_places import fault_of_prefix, fault_of_variable
 from slinky_iac.config.operator.raw_fields import KINDS
 from slinky_iac.daemon_variables import OWN
-from slinky_iac.keys.registry import VARIABLES
 from slinky_iac.releases import LINES, OperatorVersion
 from tests.policies.judging import judged, messages, spec
 
 KNOWN = (
     *OWN,
-    *VARIABLES,
     *(OperatorVersion(1, minor, line.newest).topology_variable for minor, line in LINES.items()),
     *("KRB5_CONFIG", "KRB5CCNAME", "SLURMRESTD_DEBUG", "SLURMRESTD_DEBUG_SYSLOG", "SLURMRESTD_JSON", "SLURMRESTD_LISTEN"),
     *(

@@ -119,7 +119,7 @@ class Told:
     head: str
     version: str
     """Of the chart."""
-    found: Read
+    reading: Read
     places: Sequence[Place]
     between: Verdict | None
     """None where the file has errors."""
@@ -129,7 +129,7 @@ class Told:
         """The exit code."""
         if self.between is None or any(place.finding.level is Level.ERROR for place in self.places):
             return FOUND
-        return WAITS if self.found.taken.left or self.between.in_the_way else 0
+        return WAITS if self.reading.taken.left or self.between.in_the_way else 0
 
 
 def _told(arguments: argparse.Namespace, told: Told) -> int:
@@ -224,11 +224,11 @@ def _let_go(arguments: argparse.Namespace) -> int:
 
 def _report(told: Told, paint: Paint, width: int) -> Iterator[str]:
     yield told.head
-    for note in told.found.notes:
+    for note in told.reading.notes:
         yield from wrapped(f"note: {note}", width)
-    if told.found.taken.left:
+    if told.reading.taken.left:
         yield from ("", paint("Values that are left out:", "bold"))
-        for path, why in told.found.taken.left:
+        for path, why in told.reading.taken.left:
             yield from wrapped(f"{path}: {why}", width, "  ")
     yield from ("", *as_text(Path(told.file), told.places, paint, width))
     if told.between is not None:
@@ -317,8 +317,8 @@ def _as_json(told: Told) -> dict[str, object]:
         "file": told.file,
         "exitCode": told.code,
         "chartVersion": told.version,
-        "left": [{"key": key, "why": why} for key, why in told.found.taken.left],
-        "notes": told.found.notes,
+        "left": [{"key": key, "why": why} for key, why in told.reading.taken.left],
+        "notes": told.reading.notes,
         "errors": [str(place.finding) for place in told.places if place.finding.level is Level.ERROR],
         "writers": [] if between is None else list(between.writers),
         "missing": [] if between is None else list(between.missing),

@@ -90,7 +90,7 @@ def _claims(
         raise ProjectError(adopted_lost(called, space, "")) from None
     if meta.uid != adopted.objects[called].uid:
         raise ProjectError(adopted_lost(called, space, meta.uid))
-    others = {each.manager: each is field_managers.ARGO for each in field_managers.APPLIERS if each.key in stopped}
+    others = {writer.manager: writer is field_managers.ARGO for writer in field_managers.APPLIERS if writer.key in stopped}
     strange = field_managers.unknown(_setters(meta.managed_fields)) if OTHER in stopped else frozenset()
     reduced = tuple(manager for manager, marked in others.items() if marked)
     gone = tuple(manager for manager, marked in others.items() if not marked)

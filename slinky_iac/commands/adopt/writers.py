@@ -18,7 +18,7 @@ OTHER: Final = "other"
 
 
 ENDS: Final[Mapping[str, str]] = {
-    **{each.key: each.ends for each in APPLIERS},
+    **{writer.key: writer.ends for writer in APPLIERS},
     OTHER: "nothing runs it for this cluster any more",
 }
 """By the words of ``--stopped``, when the program writes no longer."""

@@ -291,8 +291,8 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
     if not config.auth.makes_daemons:
         yield Arrow("desk", "api", "Secret, ConfigMap")
         yield Arrow("api", "clients", "mounts")
-        drawn = tuple(each for each in _DRAWN if each[0] != "desk")
-    shown = (between(config, *each) for each in drawn)
+        drawn = tuple(ends for ends in _DRAWN if ends[0] != "desk")
+    shown = (between(config, *ends) for ends in drawn)
     yield from dict.fromkeys(arrow for flow in shown if flow is not None for arrow in _drawn(config, flow))
     for box in (*_workers(config, 0), *_logins(config, 0), *_outside(config)):
         flow = between(config, _WORKS[box.kind], "slurmctld")

@@ -25,7 +25,7 @@ from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
-from slinky_iac.keys.registry import PUBLIC_FILES
+from slinky_iac.keys.registry import PUBLIC
 from slinky_iac.kube.machines import machines
 from slinky_iac.parts.registry import GUARDS, on_machines
 from slinky_iac.preflight.check_resources import promised
@@ -58,7 +58,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         if wanted.public is not None:
             with suppress(KubeNotFound):
                 data = session.kube.config_map_data(wanted.public.namespace, wanted.public.name)
-                seen = replace(seen, public="".join(data.get(file, "") for file in PUBLIC_FILES))
+                seen = replace(seen, public=data.get(PUBLIC.bundle, ""))
         return drift(wanted, seen)
 
 
@@ -84,7 +84,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         partitions=tuple(sorted({*_PARTITION.findall(lines), *own})),
         required={key: value for key, value in _PARAMETER.findall(stack.outside_conf) if key in required},
         promised={name: promised(spec) for name, spec in specs.items()},
-        on_machines=on_machines(lambda kind: [each.made for each in state.all(pulumi_state.dynamic(kind))]),
+        on_machines=on_machines(lambda kind: [resource.made for resource in state.all(pulumi_state.dynamic(kind))]),
         public=PublicFile(stack.namespace, stack.public_name, stack.public) if stack.public else None,
     )
 

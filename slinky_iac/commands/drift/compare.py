@@ -252,7 +252,7 @@ def _places(expected: Expected, seen: Seen) -> Found:
     wanted = [(seen.nodes[host], place, False) for host, place in expected.host_places.items() if host in seen.nodes]
     for name in seen.workers:
         for record, pod in _registered(seen, name):
-            places = (each.place_of(pod.spec.node_name) for each in expected.on_machines)
+            places = (machines.place_of(pod.spec.node_name) for machines in expected.on_machines)
             by_machine = next(filter(None, places), "")
             wanted.append((record, by_machine or expected.nodeset_places.get(name, ""), not by_machine))
     for record, place, by_nodeset in wanted:

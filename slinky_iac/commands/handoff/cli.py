@@ -30,7 +30,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.keys.registry import PUBLIC_FILES
+from slinky_iac.keys.registry import PUBLIC
 from slinky_iac.text import printable
 
 Keys = dict[str, bytes]
@@ -55,7 +55,7 @@ def known(
     full, trouble = _decrypted(stack, values, held, run)
     if full is not None:
         held = held or _named(full)
-    if trouble and not {"slurmKeyFingerprint", *PUBLIC_FILES.values()} & outputs.keys():
+    if trouble and not {"slurmKeyFingerprint", PUBLIC.output} & outputs.keys():
         how = ("" if "PULUMI_CONFIG_PASSPHRASE" in trouble else _PASSPHRASE) + _ADVICE
         raise HandoffError(f"the stack's keys are set and can't be decrypted: {trouble}. Nothing was written. {how}")
     if held is not None:
@@ -90,11 +90,10 @@ def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner
 
 def _public(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Files of public keys: of the keys that are set, else as the last `pulumi up` exported them."""
-    said = {file: outputs.get(output) for file, output in PUBLIC_FILES.items()}
+    text = outputs.get(PUBLIC.output)
     if full is not None:
-        said = {file: made.decode() for file, made in full.keys.public.items()}
-    texts = ((key.bundle, said.get(key.bundle)) for key in config.own_keys)
-    return tuple((file, text) for file, text in texts if isinstance(text, str) and text)
+        text = full.keys.public.get(PUBLIC.bundle, b"").decode()
+    return ((PUBLIC.bundle, text),) if PUBLIC in config.own_keys and isinstance(text, str) and text else ()
 
 
 def _balancer_address(config: StackConfig) -> str | None:

@@ -19,7 +19,7 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import to_secret_data
-from slinky_iac.keys.registry import PUBLIC_FILES, ROTATING
+from slinky_iac.keys.registry import PUBLIC, ROTATING
 
 SHOWN: Final = 32
 """Exit code of a program that has shown its error. At any other code the engine adds a second error, "an unhandled error
@@ -61,7 +61,7 @@ class KeyOutputs:
     @property
     def public(self) -> pulumi.Input[str] | None:
         """The file with public halves; None where there is none."""
-        return next((made for name, made in self.bundles.items() if name in PUBLIC_FILES), None)
+        return self.bundles.get(PUBLIC.bundle)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _settings(values: Values, own: dict[str, str], given: Given, call: str) -> S
     keys = KeyOutputs(
         values={name: _hidden(key) for name, key in (*material.raw.items(), *pems.items())},
         bundles={
-            name: text if name in PUBLIC_FILES else pulumi.Output.secret(text) for name, text in _texts(material).items()
+            name: text if name == PUBLIC.bundle else pulumi.Output.secret(text) for name, text in _texts(material).items()
         },
     )
     texts = {name: pulumi.Output.secret(own[name]) for name in _NO_KEYS if name in own}
@@ -181,7 +181,7 @@ class _Later:
             values[name] = self._of(partial(self._of_key, name), name, *beside)
         for key in (rotating_key for rotating_key in ROTATING if rotating_key.bundle and rotating_key.config in mine):
             made = self._of(lambda material, _, file=key.bundle: _texts(material).get(file, ""), key.config)  # type: ignore[misc]
-            bundles[key.bundle] = pulumi.Output.unsecret(made) if key.bundle in PUBLIC_FILES else made
+            bundles[key.bundle] = pulumi.Output.unsecret(made) if key == PUBLIC else made
         return KeyOutputs(values, bundles)
 
     def _of(self, made: Callable[[KeyMaterial, str], str], name: str, *beside: str) -> pulumi.Output[str]:
@@ -236,7 +236,9 @@ def in_base64(name: str) -> bool:
 
 def _texts(material: KeyMaterial) -> dict[str, str]:
     """The files of several keys as their objects have them: base64 in a Secret."""
-    return {name: made.decode() if name in PUBLIC_FILES else to_secret_data(made) for name, made in material.bundles.items()}
+    return {
+        name: made.decode() if name == PUBLIC.bundle else to_secret_data(made) for name, made in material.bundles.items()
+    }
 
 
 def _hidden(raw: bytes) -> pulumi.Output[str]:

@@ -65,7 +65,7 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
     if not above and name in _DAEMONS:
         section = _DAEMONS[name]
         parts = value.values() if isinstance(value, Mapping) and section in ("nodesets", "logins") else ()
-        by_name = bool(parts) and all(isinstance(each, Mapping) for each in parts)
+        by_name = bool(parts) and all(isinstance(child, Mapping) for child in parts)
         of_section = by_name or (isinstance(value, Mapping) and section in ("controller", "accounting", "restapi"))
         return Advice(f"the section of {name} is `{section}`", {section: value} if of_section else {})
     is_nodeset = isinstance(value, Mapping) and is_dns_label(name) and bool(_OF_NODESET & value.keys())

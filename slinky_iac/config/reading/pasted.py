@@ -36,7 +36,7 @@ def of_text(path: str, text: str) -> Advice | None:
     if "=" not in text:
         return None
     if parts[-1] in {"nodeSelector", "labels"} and _SELECTOR.fullmatch(text):
-        pairs = dict(each.strip().split("=") for each in text.split(","))
+        pairs = dict(label.strip().split("=") for label in text.split(","))
         return Advice("write each label as `NAME: VALUE`", _at(parts, pairs), is_whole=True)
     if parts[-1] in {"partition", "config"} or path.startswith("partitions."):
         return _partition(parts, text)

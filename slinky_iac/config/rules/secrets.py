@@ -52,9 +52,9 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Pod specs, the state and previews show the environment, and each job inherits it."""
     environments = {
         f"nodesets.{name}.env": {
-            key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets", value)
+            key: value for key, value in nodeset.env.items() if not fault_of_variable(key, "nodesets", value)
         }
-        for name, each in config.nodesets.items()
+        for name, nodeset in config.nodesets.items()
     }
     environments |= {path: dict(part_variables) for part in PARTS for path, part_variables in part.environments(config)}
     for place, variables in environments.items():

@@ -194,7 +194,7 @@ class Words:
             return f"is {shown(value)}"
         known = sorted(self.lists[key.lower()])
         close = closest(wrong[0], known)
-        return f"has {', '.join(word_of(each, known) for each in wrong)}" + (f" (did you mean {close}?)" if close else "")
+        return f"has {', '.join(word_of(word, known) for word in wrong)}" + (f" (did you mean {close}?)" if close else "")
 
     def no_plugin(self, key: str, value: str) -> str:
         """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""

@@ -66,5 +66,5 @@ class NodeTable(Part):
         """Labels and annotations of its rows; None where it has set none."""
         from slinky_iac.parts.node_table.labels import Labelled  # noqa: PLC0415 - a program compares nothing
 
-        found = Labelled.read(made)
-        return found if found.nodes else None
+        labelled = Labelled.read(made)
+        return labelled if labelled.nodes else None

@@ -48,8 +48,8 @@ class RsaPair(Form[Pair]):
 
     def bundle(self, own: Pair | None, others: Sequence[Pair], provider: Sequence[Mapping[str, str]]) -> bytes | None:
         """Public halves, and the provider's keys."""
-        found = [*([] if own is None else [own]), *others]
-        return public_set(found, provider) if found else None
+        pairs = [*([] if own is None else [own]), *others]
+        return public_set(pairs, provider) if pairs else None
 
 
 TOKENS: Final = Key(

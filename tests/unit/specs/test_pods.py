@@ -9,11 +9,13 @@ import pytest
 
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.daemon_variables import is_written, written_for
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.pods import pod_of, resources
 from slinky_iac.specs.refused import pod_faults, refused
+from slinky_iac.specs.workers import nodeset_spec
 from tests.clusters import MUNGE, STACKS, stack_sections
-from tests.stacks import FORMS, form, merged, minimal
+from tests.stacks import FORMS, form, merged, minimal, outside
 
 MOUNT = {"name": "nope", "mountPath": "/x"}
 LOGIN = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
@@ -137,6 +139,19 @@ def test_a_variable_comes_after_those_of_ours_that_it_names(version: str) -> Non
     assert found.index("SITE") < found.index("POD_CPUS") < found.index("THREADS")
     kept = names_of(config_of(version, nodesets={"gpu": {**over, "env": {"B": "$(A)", "A": "x"}}}))
     assert kept.index("B") < kept.index("A") < kept.index("POD_CPUS"), "no pod gets another template for its other variables"
+
+
+def test_each_variable_that_a_nodeset_can_have_of_ours_is_in_the_table_of_them() -> None:
+    """With all that makes one: amounts, a bundle of keys, two outside slurmctlds. A value that names one comes behind it."""
+    naming = {f"AFTER_{name}": f"$({name})" for name in written_for("NodeSet")}
+    gpu = {"replicas": 1, "resources": {"cpus": 4, "memory": "8Gi"}, "env": naming}
+    hosts = {"external": {"host": "ctl.example.org", "backups": ["10.0.0.6"]}}
+    config = load(outside(keys={"source": "imported", "jwks": True}, controller=hosts, nodesets={"gpu": gpu}))
+    env = nodeset_spec(config, "gpu", config.nodesets["gpu"])["slurmd"]["env"]
+    ours = {variable["name"]: variable["value"] for variable in env if variable["name"] not in naming}
+    assert ours.keys() == set(written_for("NodeSet"))
+    assert [name for name, value in ours.items() if not is_written("NodeSet", name, value)] == []
+    assert [variable["name"] for variable in env] == [*ours, *naming]
 
 
 @pytest.mark.parametrize(
