@@ -101,10 +101,10 @@ class AuthKeys(Component):
 
     def _key(self, name: str, key: Key, args: AuthKeysArgs) -> pulumi.Output[str]:
         """Make the key's Secret, unless others do; returns its fingerprint."""
-        config = args.config
-        if config.keys.source == "external":
+        config, source = args.config, args.config.key_source
+        if source.awaited:
             self.since[key.config] = ExternalKey(f"{name}-{key.logical}-external", config, key, child(self)).since
-        value = self._generated(name, key, config) if config.keys.source == "generated" else args.keys.values.get(key.config)
+        value = self._generated(name, key, config) if source.makes_values else args.keys.values.get(key.config)
         if value is None:
             return key_fingerprint(None)
         place = config.secret_of(key)

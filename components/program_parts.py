@@ -325,12 +325,12 @@ def _not_yet_known(config: StackConfig, inputs: Given) -> list[Finding]:
 def _must_be_known(config: StackConfig, inputs: Given) -> list[Finding]:
     """Errors of Outputs that decide, with another setting, what is made: names of Secrets that the cluster makes, numbers of
     nodes by which parts make something."""
-    ours = {} if config.keys.of_others else {path: key.the for path, key in KEY_FIELDS.items()}
+    ours = {path: key.the for path, key in KEY_FIELDS.items()} if config.key_source.makes_secrets else {}
     unnamed = [fault for name in inputs.numbers for part in PARTS for fault in part.unknown_number(config, name)]
     return unnamed + [
         at(f"{path}.secret").error(
-            f"can't be an Output with keys.source: {config.keys.source}, since the cluster makes the Secret of {key}: give"
-            " its name as a text, or set keys.source: existing"
+            f"can't be an Output with keys.source: {config.key_source.setting}, since the cluster makes the Secret of {key}:"
+            " give its name as a text, or set keys.source: existing"
         )
         for path, key in ours.items()
         if f"{path}.secret" in inputs.by_path

@@ -62,7 +62,7 @@ def watched(
 def _keys(config: StackConfig, outputs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Only the key that signs is read in the pod: one right to read a Secret. Of a key of others the stack has no
     fingerprint to compare with."""
-    signs, others = reach(config).jwt_secret, config.keys.source == "external"
+    signs, others = reach(config).jwt_secret, config.key_source.awaited
     rows = []
     for key in DAEMON_KEYS:
         place = config.secret_of(key)

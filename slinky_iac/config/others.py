@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
+from slinky_iac.keys.sources import KEY_SOURCES
 
 _PULL: Final = frozenset({"pullSecrets", "imagePullSecrets"})
 _CLAIMS: Final = frozenset({"existingClaim", "claimName"})
@@ -27,7 +28,8 @@ def of_others(settings: Mapping[str, Any]) -> tuple[str, ...]:
     sssd = (settings.get("identity") or {}).get("sssd")
     images = (settings.get("cluster") or {}).get("images")
     own = settings.get("keys") or {}
-    keys = own if own.get("source") in {"existing", "external"} else {}
+    source = KEY_SOURCES.get(own.get("source", ""))
+    keys = {} if source is None or source.makes_secrets else own
     return tuple(dict.fromkeys(_named({"keys": keys, **daemons, "sssd": sssd, "images": images})))
 
 

@@ -227,11 +227,6 @@ class Keys(Section):
     """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them; without the flag it ends with an error at
     them."""
 
-    @property
-    def of_others(self) -> bool:
-        """Whether somebody else makes the Secrets."""
-        return self.source in ("existing", "external")
-
 
 class ExternalHost(Section):
     """A daemon outside Kubernetes."""

@@ -33,6 +33,7 @@ from slinky_iac.config.workers import (
 )
 from slinky_iac.keys.catalogue import Key, SecretEntry
 from slinky_iac.keys.registry import ROTATING, SECRETS
+from slinky_iac.keys.sources import KEY_SOURCES, KeySource
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.settings import Munge, MungeAuth
@@ -128,6 +129,11 @@ class ClusterConfig(Section):
         return MungeAuth(self.munge) if self.keys.auth == MungeAuth.name else SlurmAuth(self.keys)
 
     @property
+    def key_source(self) -> KeySource:
+        """Where these keys come from. Nothing else chooses."""
+        return KEY_SOURCES[self.keys.source]
+
+    @property
     def signing(self) -> Signing:
         """What signs the tokens of gates and commands."""
         return signing_of(self.keys)
@@ -160,7 +166,7 @@ class ClusterConfig(Section):
     @property
     def made_keys(self) -> tuple[Key, ...]:
         """Keys whose Secrets the stack makes."""
-        return (*(() if self.keys.of_others else self.auth.keys), *self.own_keys)
+        return (*(self.auth.keys if self.key_source.makes_secrets else ()), *self.own_keys)
 
     @property
     def own_keys(self) -> tuple[Key, ...]:
@@ -170,7 +176,7 @@ class ClusterConfig(Section):
     @property
     def in_configuration(self) -> tuple[Key, ...]:
         """Keys whose values are the stack's secret configuration values."""
-        shared = self.auth.keys if self.keys.source == "imported" else ()
+        shared = self.auth.keys if self.key_source.configured else ()
         return (*shared, *self.own_keys)
 
     @property

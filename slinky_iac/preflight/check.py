@@ -163,12 +163,13 @@ def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: s
     """A key of the configuration is its Secret's. ``change``, ``paste`` and ``at``: what to do where they differ."""
     ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
     namespace, missing = config.cluster.namespace, facts.kube.namespace and theirs is None
+    source = config.key_source
     if key.label in facts.kube.keys_trouble:
         yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}")
-    elif config.keys.source == "external" and missing:
+    elif missing and source.awaited:
         said = f"isn't in namespace {namespace} yet. `pulumi up` waits {config.keys.wait} s for it"
         yield warning(said, f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log")
-    elif config.keys.source == "existing" and missing:
+    elif missing and not source.makes_secrets:
         yield problem(
             f"isn't in namespace {namespace}, and keys.source is existing",
             "Make it before `pulumi up`, from the outside hosts' own file",

@@ -55,13 +55,14 @@ CHOOSING = {
     ("accounting", "external"),
     ("section", "external"),
     ("keys", "auth"),
+    ("keys", "source"),
     ("keys", "tokens"),
     ("section", "tokens"),
     ("restapi", "tls"),
     ("section", "tls"),
 }
-"""Settings that say where a daemon is, how it is asked and how daemons know each other: the section's name in code, and the
-field."""
+"""Settings that say where a daemon is, how it is asked, how daemons know each other and where their keys come from: the
+section's name in code, and the field."""
 
 
 def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> None:
@@ -85,6 +86,21 @@ def chooses(node: ast.AST) -> bool:
     of = node.value
     section = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
     return (section, node.attr) in CHOOSING
+
+
+def test_which_source_of_keys_is_chosen_is_asked_by_no_code() -> None:
+    """What a source can do is asked. Its name is for messages, and its values are for who chooses."""
+    library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
+    choosing = {path for path in library if "slinky_iac.keys.sources" in imported(path)}
+    assert choosing == {"slinky_iac/config/others.py", "slinky_iac/config/stack.py"}
+    asking = {path for path in library if any(map(asks_by_name, nodes(path)))}
+    assert asking == {"slinky_iac/parts/tokens/rules.py"}, "keys.tokens: prepared, which is for a time"
+
+
+def asks_by_name(node: ast.AST) -> bool:
+    asked = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    asked += [node.slice] if isinstance(node, ast.Subscript) else [node.subject] if isinstance(node, ast.Match) else []
+    return any(isinstance(each, ast.Attribute) and each.attr == "setting" for each in asked)
 
 
 SCRIPT = """

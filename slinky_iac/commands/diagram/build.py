@@ -340,13 +340,7 @@ def _keys(config: StackConfig) -> Iterator[Key]:
         text = f"{where}, {only}: anyone who has it can act as any user of the cluster"
         yield Key(config.auth.client_key.name, config.auth.client_key.label, text)
         return
-    source = {
-        "generated": "made by the stack",
-        "imported": "imported, as the outside hosts have it",
-        "existing": "existing",
-        "external": "from an external store",
-    }
-    namespace, how = config.cluster.namespace, source[config.keys.source]
+    namespace, how = config.cluster.namespace, config.key_source.origin
     slurm, jwt = config.secret_of(SLURM), config.secret_of(JWT)
     yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm.name}, {how}: every daemon proves itself with it")
     of_operator = config.signing.key is not JWT

@@ -144,8 +144,9 @@ def held_keys(values: Values) -> Keys:
             return {file: kube.secret_entry(namespace, place.name, place.entry) for file, place in places.items()}
     except KubeError as error:
         raise HandoffError(
-            f"--with-keys: the keys of this stack are in Kubernetes Secrets (keys.source: {config.keys.source}), and reading"
-            f" them failed: {error} Nothing was written. Run `pulumi up` first, or leave the flag out and place keys by hand"
+            f"--with-keys: the keys of this stack are in Kubernetes Secrets (keys.source: {config.key_source.setting}), and"
+            f" reading them failed: {error} Nothing was written. Run `pulumi up` first, or leave the flag out and place"
+            " keys by hand"
         ) from None
 
 

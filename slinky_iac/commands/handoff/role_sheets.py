@@ -71,13 +71,8 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
 
 def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
     if None in (known.slurm_key, known.jwt_key):
-        how = {
-            "generated": "they are made by `pulumi up`: render again after it",
-            "imported": "render again with the stack's passphrase at hand, or after `pulumi up`",
-            "external": "the stack only knows them again: compare those that the checks print with the Secrets'",
-            "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
-        }
-        yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
+        how = config.key_source.unknown_prints
+        yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how}"
     if any(key.bundle not in dict(known.public) for key in config.own_keys):
         yield (
             "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"

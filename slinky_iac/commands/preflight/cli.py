@@ -72,7 +72,7 @@ def run(
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
     if arguments.config:
         values = stack_config.configured_file(Path(arguments.config))
-        keys_trouble = _FILE if values.config.keys.source == "imported" else ""
+        keys_trouble = _FILE if values.config.key_source.configured else ""
     else:
         values, keys_trouble = _values(arguments.stack, configured, with_keys=not arguments.from_here_only)
     if arguments.via:

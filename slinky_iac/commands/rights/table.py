@@ -127,7 +127,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         return
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
-    if use is Use.APPLY and config.keys.source == "external":
+    if use is Use.APPLY and config.key_source.awaited:
         others = tuple(config.secret_of(key).name for key in DAEMON_KEYS)
         yield Right(CORE, "secrets", ("get",), "keys that others make: awaited, and known again", others, namespace)
     if use is Use.APPLY and config.adopted is not None and config.adopted.record is not None:

@@ -38,10 +38,10 @@ AND_STOP: Final = "`--plan` shows it, and `--stop` carries it out"
 
 def reason(config: StackConfig, key: Key) -> str | None:
     """Why this stack's key can't be replaced under running jobs, and what there is instead; None where it can."""
-    if config.keys.source != "imported":
+    if not config.key_source.configured:
         return (
-            f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. Others"
-            " need a planned stop"
+            f"keys.source is {config.key_source.setting}: only imported keys are replaced step by step under running jobs."
+            " Others need a planned stop"
         )
     if config.slurmctld.reads_one_key:
         return "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. It needs a planned stop"
@@ -101,14 +101,14 @@ def _due(key: Key, facts: StopFacts) -> str | None:
     """The step that is due; None where no stop is under way, or nothing can tell, as with Secrets made outside the stack.
 
     A generated key has no other mark than its lifted protection: with keys.protect off there is none before it is gone."""
-    keys = facts.config.keys
-    if facts.blank or keys.source == "existing":
+    source = facts.config.key_source
+    if facts.blank or not source.in_state:
         return None
-    if keys.source == "generated" and keys.protect and not all(holder.protect for holder in facts.holders):
+    if source.makes_values and facts.config.keys.protect and not all(holder.protect for holder in facts.holders):
         return REMOVE
     before, _ = split_hosts(key, facts)
     to_hosts = DAEMONS if before and facts.confirmed != DAEMONS else UP
-    if keys.source == "external":
+    if source.awaited:
         return None if facts.holders else to_hosts
     if facts.next_key is None:
         return None if facts.holders else UP
@@ -121,7 +121,7 @@ def unmarked(facts: StopFacts) -> bool:
     """Whether a removal may have been cut short that left no mark: a generated key without protection, and custom resources
     of the configuration that aren't in the state."""
     config = facts.config
-    if config.keys.source != "generated" or config.keys.protect:
+    if config.keys.protect or not config.key_source.makes_values:
         return False
     kinds = [daemon.type.rsplit(":", 1)[-1] for daemon in facts.daemons]
     wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
@@ -142,10 +142,10 @@ def _with_roles(hosts: Iterable[Host], roles: set[Role]) -> tuple[Host, ...]:
 
 
 def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
-    config, source, own = facts.config, facts.config.keys.source, _own(facts)
+    config, source, own = facts.config, facts.config.key_source, _own(facts)
     before, after = split_hosts(key, facts)
     file = f"{key.name}.key.new"
-    if source == "imported":
+    if source.configured:
         yield Step(
             START,
             Turn.OURS,
@@ -157,7 +157,7 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
                 f"rm {file}",
             ),
         )
-    held = "what represents the key in the state" if source == "external" else "the key's Secret"
+    held = "what represents the key in the state" if source.awaited else "the key's Secret"
     yield Step(
         REMOVE,
         Turn.OURS,
@@ -167,12 +167,12 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
         " nodes drained: run it again to continue to wait" + ("; sessions on login pods end" if config.logins else ""),
         commands=_removal(facts, own),
     )
-    if source == "imported":
+    if source.configured:
         adopt = " | ".join(
             _lines([f"pulumi config get slinky-iac:{key.next}", f"pulumi config set --secret slinky-iac:{key.config}"], own)
         )
         yield Step(KEY, Turn.OURS, f"{key.config} is the new key", "nothing runs with the old one", commands=(adopt,))
-    elif source == "existing":
+    elif not source.in_state:
         title = f"replace the Secret {config.cluster.namespace}/{config.secret_of(key).name}, under its name"
         yield Step(KEY, Turn.PERSON, title, "this stack doesn't make it")
     if before:
@@ -187,9 +187,9 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
     yield Step(
         UP,
         Turn.OURS,
-        "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
+        "`pulumi up`: everything that was removed is made again" + (", with a new key" if source.makes_values else ""),
         "all pods start with the new key",
-        commands=_lines([*([f"pulumi config rm slinky-iac:{key.next}"] if source == "imported" else []), "pulumi up"], own),
+        commands=_lines([*([f"pulumi config rm slinky-iac:{key.next}"] if source.configured else []), "pulumi up"], own),
     )
     if after:
         yield Step(
@@ -204,7 +204,7 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
 
 
 def _of_store(config: StackConfig, key: Key) -> str:
-    if config.keys.source != "external":
+    if not config.key_source.awaited:
         return ""
     return f"the Secret {config.cluster.namespace}/{config.secret_of(key).name} has the new key already, from its source. "
 

@@ -37,7 +37,7 @@ class PlannedStop(KeyRotation):
             raise RotationError(
                 f"this stack's {self.key.config} can be replaced under running jobs: use --start. Nothing was changed"
             )
-        if values.config.keys.source == "existing":
+        if not values.config.key_source.in_state:
             raise RotationError(
                 "keys.source is existing, so this program doesn't replace the Secret. `--plan` shows all steps with their"
                 " commands. Nothing was changed"
@@ -64,7 +64,7 @@ class PlannedStop(KeyRotation):
         return plan.steps[-1] if plan.steps[-1].name == MEMBERS else plan.due
 
     def check_start(self, snapshot: Snapshot) -> None:
-        if snapshot.config.keys.source == "external":
+        if snapshot.config.key_source.awaited:
             self._require_changed(snapshot)  # no preview comes to its end with another key in the Secret
         elif not planned_stop.unmarked(self._facts(snapshot.values, ())):
             self.context.engine.settled()
@@ -104,7 +104,7 @@ class PlannedStop(KeyRotation):
         imported = self.key in config.in_configuration
         return StopFacts(
             config=config,
-            holders=stack.holders(resources, self.key.label) if config.keys.source != "existing" else (),
+            holders=stack.holders(resources, self.key.label) if config.key_source.in_state else (),
             daemons=standing(resources, stack.daemons),
             blank=not resources,
             current=values.keys.fingerprint(self.key.config) if imported else None,

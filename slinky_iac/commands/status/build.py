@@ -285,7 +285,7 @@ def _stopped(key: catalogue.Key, config: StackConfig, facts: Facts, *, marked: b
     holders = facts.holders.get(key.label, ())
     if key not in config.auth.keys:
         return
-    if config.keys.source == "generated":
+    if config.key_source.makes_values:
         plan = plan_of(key, StopFacts(config, holders, facts.daemons, blank=not facts.resources))
         if plan.under_way and plan.due is not None:
             yield _GENERATED[plan.due.name]

@@ -23,7 +23,7 @@ def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.adopted
     if own is None:
         return
-    if not config.keys.of_others:
+    if config.key_source.makes_secrets:
         yield at("adopted").error(
             "needs keys.source: existing. The daemons of the release run with keys that are there, and with others they"
             " would refuse each other; `slinky adopt` names their Secrets"

@@ -45,17 +45,18 @@ def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, s
 
 
 def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
-    if config.keys.of_others and client.key_from is None:
+    source = config.key_source
+    if not source.makes_secrets and client.key_from is None:
         yield at(f"{path}.keyFrom").error(
-            f"is needed with keys.source: {config.keys.source}: this stack has no key to copy, and a pod can't mount a"
+            f"is needed with keys.source: {source.setting}: this stack has no key to copy, and a pod can't mount a"
             f" Secret of another namespace. Copy the key into a Secret of namespace {name_of(client.namespace)}, and name"
             " that Secret here"
         )
-    if not config.keys.of_others and client.key_from is not None:
-        yield at(f"{path}.keyFrom").ignored(f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
-    if config.keys.of_others and client.create_namespace:
+    if source.makes_secrets and client.key_from is not None:
+        yield at(f"{path}.keyFrom").ignored(f"keys.source is {source.setting}, and this stack makes the Secret itself")
+    if not source.makes_secrets and client.create_namespace:
         yield at(f"{path}.createNamespace").error(
-            f"must be false with keys.source: {config.keys.source}: the Secret is made in the namespace by others, before"
+            f"must be false with keys.source: {source.setting}: the Secret is made in the namespace by others, before"
             " this stack's pods, and `pulumi destroy` would delete it with the namespace"
         )
 

@@ -13,17 +13,17 @@ from slinky_iac.parts.registry import PARTS
 
 def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about keys that daemons share, and rotations."""
-    keys = config.keys
+    source = config.key_source
     for rule in (rule for part in PARTS for rule in part.key_rules):
         yield from rule(config, secrets)
     yield from _named(config)
-    if (config.slurmctld.hosts or config.slurmdbd.hosts) and keys.source == "generated":
+    if (config.slurmctld.hosts or config.slurmdbd.hosts) and source.makes_values:
         yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
             " them. Set keys.source: imported, and import both keys of slurmctld's host: `slinky keys import slurm --file"
             " slurm.key`, `slinky keys import jwt --file jwt_hs256.key`"
         )
-    if keys.source == "imported":
+    if source.configured:
         for key in DAEMON_KEYS:
             if key.config not in secrets:
                 yield at("keys.source").error(
@@ -41,49 +41,48 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 def kept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Two Secrets that this stack makes can't have one name. Those that somebody else makes have the names that they are
     given."""
-    keys = config.keys
-    if not keys.of_others and config.secret_of(SLURM).name == config.secret_of(JWT).name:
+    if config.key_source.makes_secrets and config.secret_of(SLURM).name == config.secret_of(JWT).name:
         yield at("keys").error("both keys would be made in one Secret; name different ones in slurmKeyFrom and jwtKeyFrom")
 
 
 def _named(config: StackConfig) -> Iterator[Finding]:
     """Secrets of somebody else are named, and what is said of them is said of such alone."""
-    keys = config.keys
+    keys, source = config.keys, config.key_source
     given = {"slurmKeyFrom": keys.slurm_key_from, "jwtKeyFrom": keys.jwt_key_from}
-    for setting in (name for name, place in given.items() if keys.of_others and place is None):
+    for setting in (name for name, place in given.items() if place is None and not source.makes_secrets):
         yield at(f"keys.{setting}").error(
-            f"is needed with keys.source: {keys.source}, to know which Secret is meant: give {{secret: NAME, key: ENTRY}}"
+            f"is needed with keys.source: {source.setting}, to know which Secret is meant: give {{secret: NAME, key: ENTRY}}"
         )
     for_others = {"madeBy": keys.made_by, "acceptedChange": keys.accepted_change}
-    for setting in (name for name, text in for_others.items() if text and keys.source != "external"):
-        yield at(f"keys.{setting}").error(f"is for keys.source: external, and keys.source is {keys.source}: remove it")
+    for setting in (name for name, text in for_others.items() if text and not source.awaited):
+        yield at(f"keys.{setting}").error(f"is for keys.source: external, and keys.source is {source.setting}: remove it")
 
 
 def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.jwks` and about the secrets that `keys rotate` sets."""
-    keys, under_way = config.keys, [name for name in ROTATION_SECRETS if name in secrets]
+    source, under_way = config.key_source, [name for name in ROTATION_SECRETS if name in secrets]
     yield from _under_way(config, secrets)
-    if keys.source != "imported" and under_way:
+    if under_way and not source.configured:
         yield at("keys.source").error(
-            f"{keys.source}, but {', '.join(under_way)} is set: only imported keys are rotated. Remove it by `pulumi config"
-            " rm`, or set keys.source: imported with both keys"
+            f"{source.setting}, but {', '.join(under_way)} is set: only imported keys are rotated. Remove it by `pulumi"
+            " config rm`, or set keys.source: imported with both keys"
         )
     if secrets.issuperset(SLURM.rotation_secrets):
         yield at("keys").error(
             "slurmKeyNext and slurmKeyPrevious are both set: a rotation has one of them at a time. See `slinky"
             " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`"
         )
-    if not keys.jwks:
+    if not config.keys.jwks:
         if SLURM.previous in secrets:
             yield at("keys.jwks").error(
                 "false, but slurm.key is being rotated: slurmd's pods would know one key only and be lost at the change."
                 " Set keys.jwks: true, or end the rotation first"
             )
         return
-    if keys.source != "imported":
+    if not source.configured:
         yield at("keys.jwks").error(
-            f"true needs keys.source: imported, and it is {keys.source}: only an imported key can be replaced under running"
-            " jobs. Remove keys.jwks, or see `slinky docs keys`"
+            f"true needs keys.source: imported, and it is {source.setting}: only an imported key can be replaced under"
+            " running jobs. Remove keys.jwks, or see `slinky docs keys`"
         )
     if config.slurmctld.reads_one_key:
         yield at("keys.jwks").error(
@@ -99,7 +98,7 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
 
 def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Every preview says that a key is being replaced, and in which steps: who looks may be another than who began."""
-    if config.keys.source != "imported":
+    if not config.key_source.configured:
         return
     for key in DAEMON_KEYS:
         stops = config.slurmctld.reads_one_key or (key is SLURM and key not in config.bundled)

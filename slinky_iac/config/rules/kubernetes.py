@@ -208,11 +208,11 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
         fields = ("create_namespace", "chart", "install_crds", "protect_crds", "service_monitor_stub", "webhook", "values")
         why = "operator.install is false, so another stack deploys it"
         yield from ignored_fields("operator", config.operator, fields, why)
-    if config.keys.source != "imported":
+    if not config.key_source.configured:
         for name in sorted(secrets & {"slurmKey", "jwtKey"}):
             yield at("keys.source").warning(
-                f"is {config.keys.source}, so the secret {name} is not used; set keys.source: imported, or remove it by"
-                f" `pulumi config rm slinky-iac:{name}`",
+                f"is {config.key_source.setting}, so the secret {name} is not used; set keys.source: imported, or remove it"
+                f" by `pulumi config rm slinky-iac:{name}`",
                 id="imported-key-unused",
             )
 

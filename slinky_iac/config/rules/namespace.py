@@ -65,7 +65,7 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     objects = of_others(settings)
     if not objects:
         return
-    keys = f" with keys.source: {config.keys.source}" if config.keys.of_others else ""
+    keys = "" if config.key_source.makes_secrets else f" with keys.source: {config.key_source.setting}"
     said = (
         f"is true (the default){keys}: `pulumi destroy` would delete the namespace, and in it what somebody else made"
         f" ({some(objects, _SHOWN)}). Set it false; where this stack made the namespace already, set"

@@ -102,20 +102,20 @@ def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
 
 
 def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    source = config.keys.source
-    if source == "generated":
+    source = config.key_source
+    if source.makes_values:
         yield at("keys.source").error(
             "generated, but the outside cluster has its munge.key already. Set keys.source: imported and run `base64 -w0"
             " /etc/munge/munge.key | pulumi config set --secret slinky-iac:mungeKey`"
         )
-    if source == "imported" and "mungeKey" not in secrets:
+    if source.configured and "mungeKey" not in secrets:
         yield at("keys.source").error(
             "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret"
             " slinky-iac:mungeKey`"
         )
-    if source == "external":
+    if source.awaited:
         yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
-    if source == "existing" and config.munge.key_from is None:
+    elif not source.makes_secrets and config.munge.key_from is None:
         yield at("munge.keyFrom").error(
             "is needed with keys.source: existing, to know which Secret is meant: give {secret: NAME}"
         )
