@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from slinky_iac.jobs.gates import JobLifeProvider, SlurmJobProvider
+from slinky_iac.parts.jobs.gates import JobLifeProvider, SlurmJobProvider
 
 from .gates import Gate
 

@@ -1,4 +1,4 @@
-"""Jobs of the stack as a part. components/slurm_job.py registers the gates that submit them."""
+"""Jobs of the stack as a part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.jobs.gate import job_props, scripts_of
+from slinky_iac.parts.jobs.inputs import job_props, scripts_of
 from slinky_iac.parts.jobs.objects import token
 from slinky_iac.parts.jobs.rules import OF_DAEMONS, smoke_jobs
 from slinky_iac.parts.part import OwnGate, Part
@@ -20,8 +20,8 @@ class Jobs(Part):
     name = "jobs"
     daemon_rules = OF_DAEMONS
     providers = {
-        "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
-        "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+        "JobLife": "slinky_iac.parts.jobs.gates.JobLifeProvider",
+        "SlurmJob": "slinky_iac.parts.jobs.gates.SlurmJobProvider",
     }
 
     def texts(self, config: StackConfig) -> Mapping[str, str]:
