@@ -135,10 +135,6 @@ class KubeForbidden(KubeError):
     """The API server refuses this user the call (401 or 403)."""
 
 
-class JobError(SlinkyError):
-    """A job of the stack failed, or could not be submitted or followed. The message says what became of it."""
-
-
 class DrainError(SlinkyError):
     """A drain did not end with free nodes."""
 

@@ -63,7 +63,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " `keys.source: imported`, or remove it by `pulumi config rm slinky-iac:slurmKey` (or `jwtKey`).",
     "file-not-here": "A setting names a file or folder that isn't on this machine, or a folder of charts that lacks one."
     " Put it there, or correct the path. Acknowledge it where `check` runs on another machine than `pulumi up`.",
-    "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm.",
     "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
     " against it. Replace the key by random bytes.",
     "key-rotation": "A key is being replaced while jobs run. The finding goes with the rotation's last step.",

@@ -87,6 +87,21 @@ class OutsideFile:
 
 
 @dataclass(frozen=True)
+class MadeOnce:
+    """A value that a gate keeps as long as it lives. A resource beside the gate makes it: so it is in the state before the
+    gate's first act."""
+
+    kind: str
+    """What its resource's type ends with; its provider is among :attr:`Part.providers`."""
+    logical: str
+    """Its resource's name, below the gate's."""
+    props: Mapping[str, Any]
+    """Its properties, which are all that its provider needs."""
+    made: str
+    """The property that its provider fills in, and the gate's property that gets it."""
+
+
+@dataclass(frozen=True)
 class OwnGate:
     """A gate that a part asks for: a resource whose provider is this program's."""
 
@@ -100,6 +115,7 @@ class OwnGate:
     """The property that its provider fills in: what came of it."""
     name: str = ""
     """Its name in the stack's output, which is called like the part, where there is one."""
+    once: MadeOnce | None = None
 
 
 @dataclass(frozen=True)

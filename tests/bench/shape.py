@@ -49,7 +49,7 @@ FEATURES: Final = {
     ),
     "node table": r"node_table|NodeTable|nodes\.table|topology",
     "node table but for the word topology": r"node_table|NodeTable|nodes\.(table|topologies)|parts\.node_table",
-    "jobs of the stack": r"config\.jobs\b|smoke|SlurmJob|JobLife|jobs\.(settings|gates|run|steps|preview)\b",
+    "jobs of the stack": r"config\.jobs\b|smoke|SlurmJob|JobLife|jobs\.(settings|inputs|props|gates|run|steps|preview)\b",
 }
 """Features, and the words by which a line of code speaks of them."""
 QUESTIONS: Final = {

@@ -73,7 +73,7 @@ EXTRA = {
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/engine/provider.py": {"pulumi"},
     "slinky_iac/engine/provider_pickle.py": {"pulumi"},
-    "slinky_iac/jobs/gates.py": {"pulumi"},
+    "slinky_iac/parts/jobs/gates.py": {"pulumi"},
     "slinky_iac/parts/node_table/gates.py": {"pulumi"},
     "slinky_iac/engine/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/plan.py": {"msgspec"},
@@ -131,10 +131,9 @@ _PARTS = {
     "drain": "cluster drain.base engine errors kube names parts.writers slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
-    "jobs": "cluster drain engine errors names slurmrest text",
     "settings": "",  # types alone
     "external_keys": "cluster engine errors keys kube names text",
-    "parts.gates": "cluster drain engine errors hostlist kube names text",
+    "parts.gates": "cluster drain engine errors hostlist kube names slurmrest text",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest text",
     "preflight": (
         "causes preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
@@ -401,7 +400,7 @@ OF_PARTS = {
     **dict.fromkeys(SETTINGS, "parts.settings"),
     **dict.fromkeys(OF_KEYS, "parts.keys"),
     **dict.fromkeys(("demand", "keda", "pause", "pause_steps", "writer", "writers"), "parts.writers"),
-    **dict.fromkeys(("gates", "labels", "plan", "run"), "parts.gates"),
+    **dict.fromkeys(("gates", "labels", "plan", "preview", "props", "run", "steps"), "parts.gates"),
 }
 """Floors of a part, by its modules; all others are one. Those of writers and gates run in a process without configuration:
 beside a NodeSet's gate, and gates of its own."""

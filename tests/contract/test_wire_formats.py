@@ -86,9 +86,9 @@ PROVIDERS = {
         {"key", "namespace", "secret", "entry", "otherSecret", "otherEntry", "madeBy", "waitS", "newline", "accepted"}
         | {"kubeconfig", "context", "urn"},  # salt, mark and since are its own
     ),
-    "pulumi-python:dynamic/slurm:JobLife": ("slinky_iac.jobs.gates", "JobLifeProvider", {"job"}),
+    "pulumi-python:dynamic/slurm:JobLife": ("slinky_iac.parts.jobs.gates", "JobLifeProvider", {"job"}),
     "pulumi-python:dynamic/slurm:SlurmJob": (
-        "slinky_iac.jobs.gates",
+        "slinky_iac.parts.jobs.gates",
         "SlurmJobProvider",
         REACH
         | {"schema", "stack", "job", "user", "script", "partition", "ownPartition", "account", "qos", "nodes", "timeLimitS"}

@@ -14,13 +14,13 @@ from slinky_iac.commands.init.stack import Wanted, hints, read, sections
 from slinky_iac.commands.preflight.pod import Placement, report_of
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.errors import KubeError, ProjectError, SlinkyError, SlurmrestError
-from slinky_iac.jobs.run import in_words, last, result
 from slinky_iac.keys.provider import parsed
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import kubelet_config, machines
 from slinky_iac.kube.pods import ShortPodClient, hosts_of, pods_with_secret
 from slinky_iac.parts.autoscale.keda import autoscalers, scaled_object
+from slinky_iac.parts.jobs.run import in_words, last, result
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.submitted import SubmittedJob
 from tests.fuzz.key_targets import SETS

@@ -1,1 +1,1 @@
-"""Jobs of the stack, short jobs after each update, tokens for programs: settings and rules. Gates are in slinky_iac/jobs."""
+"""Jobs of the stack, short jobs after each update, tokens for programs: settings and rules, and the gate that submits."""

@@ -1,16 +1,17 @@
-"""Jobs of the stack as a part. components/slurm_job.py registers the gates that submit them."""
+"""Jobs of the stack as a part."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.jobs.gate import job_props, scripts_of
+from slinky_iac.parts.jobs.inputs import job_props, scripts_of
 from slinky_iac.parts.jobs.objects import token
 from slinky_iac.parts.jobs.rules import OF_DAEMONS, smoke_jobs
-from slinky_iac.parts.part import OwnGate, Part
+from slinky_iac.parts.part import MadeOnce, OwnGate, Part
 from slinky_iac.specs.objects import Object
 
 
@@ -20,8 +21,8 @@ class Jobs(Part):
     name = "jobs"
     daemon_rules = OF_DAEMONS
     providers = {
-        "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
-        "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+        "JobLife": "slinky_iac.parts.jobs.gates.JobLifeProvider",
+        "SlurmJob": "slinky_iac.parts.jobs.gates.SlurmJobProvider",
     }
 
     def texts(self, config: StackConfig) -> Mapping[str, str]:
@@ -31,10 +32,9 @@ class Jobs(Part):
     def gates(self, config: StackConfig, texts: Mapping[str, str]) -> Iterator[OwnGate]:
         """One a job, and one a short job."""
         for name, job in config.jobs.items():
-            yield OwnGate("SlurmJob", f"job-{name}", job_props(config, name, job, texts[name]), "result", name)
+            yield _gate(f"job-{name}", name, job_props(config, name, job, texts[name]))
         for name, job in smoke_jobs(config).items():
-            props = job_props(config, name, job, scripts_of({name: job})[name], row=True)
-            yield OwnGate("SlurmJob", name, props, "result", name)
+            yield _gate(name, name, job_props(config, name, job, scripts_of({name: job})[name], row=True))
 
     def environments(self, config: StackConfig) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Of jobs."""
@@ -65,3 +65,9 @@ class Jobs(Part):
             (f"tokens.{name}.secret", user_token.secret or names.user_token_secret(base, name))
             for name, user_token in config.tokens.items()
         )
+
+
+def _gate(logical: str, job: str, props: Mapping[str, Any]) -> OwnGate:
+    """Runs of a job carry a nonce that is as old as the resource: a run that was killed finds what it has submitted, and a
+    stack that is made again under its old name takes no job of its first life."""
+    return OwnGate("SlurmJob", logical, props, "result", job, MadeOnce("JobLife", "life", {"job": job}, "nonce"))

@@ -49,6 +49,9 @@ class JobScript(Section):
 class Job(Section):
     """A batch job that `pulumi up` submits, exactly once, as its own user."""
 
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm."
+    }
     takes_none: ClassVar[Mapping[str, str]] = {
         "user": WORK,
         "command.*": WORK,

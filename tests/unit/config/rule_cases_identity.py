@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.stacks import minimal
 from tests.unit.config.rule_cases import KEYS, Case
-from tests.unit.parts.jobs.rule_cases import HELLO
 
 CAROL = {"uid": 3001, "gid": 3001}
 
@@ -170,25 +169,3 @@ IDENTITY = [
     ),
 ]
 """Errors."""
-IDENTITY_TOLD = [
-    Case(
-        "a job of a user that identity.passwd lacks",
-        minimal(jobs={"bench": HELLO | {"user": "dave"}}, identity={"passwd": {"users": {"carol": CAROL}}}),
-        "warning",
-        "jobs.bench.user",
-        ("dave", "identity.passwd", "6010"),
-        {"identity": {"passwd": {"users": {"dave": {"uid": 3002, "gid": 3001}}}}},
-    ),
-    *(
-        Case(
-            f"a token of a user whom slurmctld can't know, mended by {way}",
-            minimal(tokens={"ci": {"user": "carol"}}),
-            "warning",
-            "tokens.ci.user",
-            ("carol", "image", "identity.sssd"),
-            {"identity": {way: given}},
-        )
-        for way, given in (("passwd", {"users": {"carol": CAROL}}), ("sssd", {"confFrom": {"secret": "sssd"}}))
-    ),
-]
-"""Warnings."""

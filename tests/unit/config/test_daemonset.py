@@ -11,7 +11,6 @@ from slinky_iac.commands.rights.table import Use, rights
 from slinky_iac.config.reading.load import load
 from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.selection import FIELDS, Selection
 from slinky_iac.specs.workers import nodeset_spec
 from tests.clusters import recorded
@@ -137,11 +136,6 @@ def test_kubernetes_nodes_are_listed_by_who_applies() -> None:
 
     assert lists(stack())
     assert not lists(minimal(nodesets={"gpu": {"replicas": 1}}))
-
-
-def test_its_partition_gets_a_smoke_job() -> None:
-    sections = stack() | {"smoke": {"enabled": True, "user": "alice"}}
-    assert "smoke-gpu" in smoke_jobs(load(sections))
 
 
 @pytest.mark.parametrize("terms", [[{"matchExpressions": 5}], [{"matchFields": True}], [7], 7, "ab"])

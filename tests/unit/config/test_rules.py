@@ -17,7 +17,7 @@ from tests.unit.config.rule_cases_adopted import ADOPTED, ADOPTED_TOLD
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_files import FILES, FILES_SOUND, FILES_TOLD
-from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
+from tests.unit.config.rule_cases_identity import IDENTITY
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_programs import PROGRAMS, PROGRAMS_SOUND, PROGRAMS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
@@ -40,7 +40,6 @@ HINTS = (
     + TLS_TOLD
     + NETWORKS_TOLD
     + CLIENTS_TOLD
-    + IDENTITY_TOLD
     + FIELD_TOLD
     + PROGRAMS_TOLD
     + FILES_TOLD

@@ -7,6 +7,7 @@ from typing import Any
 from tests.stacks import SECRETS, minimal
 from tests.unit.config.rule_cases import KEYS, Case
 
+CAROL = {"uid": 3001, "gid": 3001}
 HELLO = {"user": "alice", "command": ["hostname"], "workingDirectory": "/home/alice"}
 
 
@@ -170,6 +171,25 @@ JOBS_TOLD = [
         ("MinJobAge",),
         {"accounting": {"enabled": True, "external": {"host": "dbd.example.org"}}},
         SECRETS,
+    ),
+    Case(
+        "a job of a user that identity.passwd lacks",
+        minimal(jobs={"bench": HELLO | {"user": "dave"}}, identity={"passwd": {"users": {"carol": CAROL}}}),
+        "warning",
+        "jobs.bench.user",
+        ("dave", "identity.passwd", "6010"),
+        {"identity": {"passwd": {"users": {"dave": {"uid": 3002, "gid": 3001}}}}},
+    ),
+    *(
+        Case(
+            f"a token of a user whom slurmctld can't know, mended by {way}",
+            minimal(tokens={"ci": {"user": "carol"}}),
+            "warning",
+            "tokens.ci.user",
+            ("carol", "image", "identity.sssd"),
+            {"identity": {way: given}},
+        )
+        for way, given in (("passwd", {"users": {"carol": CAROL}}), ("sssd", {"confFrom": {"secret": "sssd"}}))
     ),
 ]
 CASES = JOBS

@@ -16,7 +16,7 @@ from slinky_iac.engine.plugin_process import prepare
 from slinky_iac.engine.provider import Gate, Props, is_unknown, own_inputs
 
 if TYPE_CHECKING:
-    from slinky_iac.jobs.settings import JobSettings
+    from slinky_iac.parts.jobs.props import JobSettings
     from slinky_iac.slurmrest.submitted import SubmittedJob
 
 
@@ -44,7 +44,7 @@ class SlurmJobProvider(Gate):
 
     def planned(self, _olds: Props, news: Props) -> CheckResult:
         """Ask slurmctld whether it has the partition and allows the time limit; changes nothing."""
-        from slinky_iac.jobs import preview
+        from slinky_iac.parts.jobs import preview
 
         try:
             settings = _settings(self.needed(news))
@@ -74,7 +74,7 @@ class SlurmJobProvider(Gate):
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state, with what Slurm says of the last run now."""
-        from slinky_iac.jobs import run
+        from slinky_iac.parts.jobs import run
 
         prepare()
         settings = _settings(props)
@@ -84,13 +84,13 @@ class SlurmJobProvider(Gate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Cancel what still runs, or wait for it; no program runs now, so all comes from the state."""
-        from slinky_iac.jobs import run
+        from slinky_iac.parts.jobs import run
 
         run.end(_settings(_props))
 
 
 def _settings(props: Props, olds: Props | None = None) -> JobSettings:
-    from slinky_iac.jobs.settings import JobSettings
+    from slinky_iac.parts.jobs.props import JobSettings
 
     return JobSettings.from_props(props, olds)
 
@@ -98,7 +98,7 @@ def _settings(props: Props, olds: Props | None = None) -> JobSettings:
 def _perform(settings: JobSettings, props: Props) -> Props:
     """The outputs of a run that went well. Where it didn't, the engine keeps them, and the error is raised."""
     from slinky_iac.engine.plugin_process import keep_made
-    from slinky_iac.jobs import run
+    from slinky_iac.parts.jobs import run
 
     outs = {**own_inputs(props), "run": settings.next_run, "digest": settings.digest, "last": "open", "result": {}}
     try:
@@ -112,7 +112,7 @@ def _perform(settings: JobSettings, props: Props) -> Props:
 
 
 def _outcome(settings: JobSettings, number: int, job: SubmittedJob) -> Props:
-    from slinky_iac.jobs import run
+    from slinky_iac.parts.jobs import run
 
     digest = job.admin_comment.rpartition(".")[2]
     return {"run": number, "digest": digest or settings.digest, "last": run.last(job), "result": run.result(job)}

@@ -8,7 +8,7 @@ from typing import Final
 
 from slinky_iac.cluster.connection import connected
 from slinky_iac.errors import SlinkyError
-from slinky_iac.jobs.settings import JobSettings
+from slinky_iac.parts.jobs.props import JobSettings
 from slinky_iac.slurmrest.submitted import PartitionLimits
 
 BUDGET_S: Final = 10.0

@@ -10,16 +10,16 @@ from pydantic import ValidationError
 
 from slinky_iac.config.slurm.times import minutes
 from slinky_iac.errors import ConfigError
-from slinky_iac.jobs.preview import judged, of_slurm_user
-from slinky_iac.jobs.run import result
-from slinky_iac.jobs.settings import JobSettings
-from slinky_iac.parts.jobs.gate import scripts_of
+from slinky_iac.parts.jobs.inputs import scripts_of
+from slinky_iac.parts.jobs.preview import judged, of_slurm_user
+from slinky_iac.parts.jobs.props import JobSettings
+from slinky_iac.parts.jobs.run import result
 from slinky_iac.parts.jobs.settings import Job, JobScript
 from slinky_iac.slurmrest.objects import Number
 from slinky_iac.slurmrest.submitted import PartitionLimits, _Maximums
 from tests.clusters import recorded
 from tests.contract.test_wire_formats import JOBS
-from tests.unit.jobs.model import job
+from tests.unit.parts.jobs.model import job
 
 
 def props(**over: Any) -> dict[str, Any]:

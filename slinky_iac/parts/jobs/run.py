@@ -12,10 +12,10 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
 from slinky_iac.drain.words import iso
 from slinky_iac.engine.plugin_process import prepare
-from slinky_iac.errors import JobError, SlurmrestAuthError, SlurmrestRefused
-from slinky_iac.jobs.preview import of_slurm_user
-from slinky_iac.jobs.settings import JobSettings
-from slinky_iac.jobs.steps import (
+from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestRefused
+from slinky_iac.parts.jobs.preview import of_slurm_user
+from slinky_iac.parts.jobs.props import JobSettings
+from slinky_iac.parts.jobs.steps import (
     CancelJobs,
     JobsSeen,
     Mark,
@@ -39,6 +39,10 @@ GOOD: Final = "COMPLETED"
 LONGEST_PATH: Final = 4096
 ENDED_S: Final = 120
 """How long a removal looks for what an update that was killed may have left, where the state's last run has ended."""
+
+
+class JobError(SlinkyError):
+    """A job of the stack failed, or could not be submitted or followed. The message says what became of it."""
 
 
 class RunTask(Task[JobsSeen]):

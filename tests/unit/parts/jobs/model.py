@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from slinky_iac.drain.protocol import Done, Step, Stop, Wait
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, RunGoal, Submit, decide, merged
+from slinky_iac.parts.jobs.steps import CancelJobs, JobsSeen, Mark, Release, RunGoal, Submit, decide, merged
 from slinky_iac.slurmrest.objects import Number
 from slinky_iac.slurmrest.submitted import SubmittedJob
 

@@ -1,4 +1,4 @@
-"""Properties of the gates of jobs, and the scripts of the jobs."""
+"""What a program gives the gate of a job: its script, and its other properties."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str,
 
 
 def job_props(config: StackConfig, name: str, job: Job, script: str, *, row: bool = False) -> dict[str, Any]:
-    """Props of a job, besides those of all gates (:class:`slinky_iac.jobs.settings.JobSettings` reads them back)."""
+    """Props of a job, besides those of all gates (:class:`slinky_iac.parts.jobs.props.JobSettings` reads them back)."""
     return {
         "job": name,
         "user": job.user,

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slinky_iac.drain.protocol import Done, Step, Stop, Wait
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged, run_number
+from slinky_iac.parts.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged, run_number
 from tests.unit.examples import examples
-from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
+from tests.unit.parts.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
 FATES = ("ok", "lost", "late", "dropped", "killed")
 

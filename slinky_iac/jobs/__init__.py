@@ -1,1 +1,0 @@
-"""Slurm jobs as resources of a stack: submitted once, followed, cancelled or waited for at their end."""
