@@ -11,7 +11,7 @@ from slinky_iac.config.chart.translation import Taken
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.operator.empty_values import CONSEQUENCES, ELSE, Place, places, text
 from slinky_iac.config.paths import mapping, replaced, value_at, without
-from slinky_iac.config.rules.secrets import is_secret
+from slinky_iac.config.secret_forms import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.scripts import of_lifecycle
 

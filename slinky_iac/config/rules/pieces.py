@@ -19,7 +19,8 @@ from slinky_iac.config.kubernetes.types import RELEASE
 from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.operator.pod_places import fault_of_prefix, fault_of_variable
 from slinky_iac.config.pieces import Part, parts
-from slinky_iac.config.rules.secrets import is_none, is_secret
+from slinky_iac.config.rules.secrets import is_none
+from slinky_iac.config.secret_forms import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.text import some

@@ -13,27 +13,22 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config import secret_forms
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.operator.pod_places import fault_of_variable
+from slinky_iac.config.secret_forms import FORMS, is_likely_secret, is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm.owned import OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import KEYS, StackConfig
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.parts.registry import PARTS
 
-_SECRET_WORDS: Final = frozenset(
-    {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
-)
-_LIKELY_WORDS: Final = frozenset({"key", "pwd", "cred", "creds", "auth"})
-_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SWITCHES: Final = frozenset({"true", "false", "yes", "no"})
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----\s+(?:[A-Za-z-]+: [^\n]*\s+)*[A-Za-z0-9+/]{16}"
 )
 """One with the begin of its text: a script may look for the first line alone."""
-_FORMS: Final = {"a private key": _PRIVATE_KEY} | {what: re.compile(form) for what, form in secret_forms.FORMS.items()}
+_FORMS: Final = {"a private key": _PRIVATE_KEY} | {what: re.compile(form) for what, form in FORMS.items()}
 _NODES_OWN: Final = (
     *("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib", "/var/log", "/var/spool", "/var/run", "/run"),
     *("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/cni"),
@@ -100,21 +95,6 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for number, child in enumerate(value):
             yield from _texts(child, f"{path}.{number}")
-
-
-def is_secret(name: str) -> bool:
-    """Whether one of a name's words says that the value is a secret: DB_PASSWORD, dbPass, API_TOKEN."""
-    return bool(_SECRET_WORDS & _words(name)) or "apikey" in name.lower().replace("_", "")
-
-
-def is_likely_secret(name: str) -> bool:
-    """Whether a name's last word may say so: SSH_KEY, and SORT_KEY too."""
-    words = _WORDS.findall(name)
-    return bool(words) and words[-1].lower() in _LIKELY_WORDS and name not in {"PWD", "OLDPWD"}
-
-
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORDS.findall(name)}
 
 
 def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
