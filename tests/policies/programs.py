@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.clusters import MUNGE, recorded, stack_sections
+from tests.parts import whole
 from tests.program import Recording
 from tests.stacks import FORMS, merged, networks
 
@@ -84,6 +85,7 @@ ANYWHERE: dict[str, dict[str, Any]] = {
         "cluster": {"createNamespace": False},
     },
     "reached": {"kubernetes": {"kubeconfig": "cluster.kubeconfig", "context": "prod"}},
+    "every-part": whole(),  # a new part is in it by its own tests
     "pulled": {"cluster": {"images": {"pullSecrets": ["pull"], "pullPolicy": "Always"}}},
 }
 """Parts of a stack of any form."""

@@ -85,9 +85,10 @@ class Engine:
             self._unprotect()
         others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", *self.policies, timeout=UP_S))
         if others:
+            but = " but the protection of the key Secrets, which the next `pulumi up` sets" if replaces else ""
             raise RotationError(
                 f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply or revert that first, then"
-                " run this again. Nothing was changed but the protection of the key Secrets, which the next `pulumi up` sets"
+                f" run this again. Nothing was changed{but}"
             )
         self.checked = True
         say("pulumi up")
