@@ -130,7 +130,8 @@ def _held(daemon: Resource) -> Iterator[str]:
     for path, name in _named(daemon.props):
         if path.endswith("passwordKeyRef"):
             yield name
-    for volume in daemon.peek("spec", "template", "spec", "volumes") or ():
+    volumes = daemon.peek("spec", "template", "spec", "volumes")
+    for volume in volumes if isinstance(volumes, list | tuple) else ():  # what isn't known yet names nothing
         secret = volume.get("secret") if isinstance(volume, Mapping) else None
         items = secret.get("items") if isinstance(secret, Mapping) else None
         if isinstance(secret, Mapping) and "tls.key" in {text for _, text in texts(items)}:
