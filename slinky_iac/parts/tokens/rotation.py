@@ -128,9 +128,13 @@ def _notes(facts: TokenFacts) -> tuple[str, ...]:
 
 def facts_of(snapshot: Snapshot) -> TokenFacts:
     """What is so now. Each key that is set is tried on both daemons."""
+    return _facts(snapshot, _document(snapshot))
+
+
+def _facts(snapshot: Snapshot, document: bytes | None) -> TokenFacts:
     keys, config = snapshot.keys, snapshot.config
     external = {Role.SLURMCTLD: config.slurmctld.hosts, Role.SLURMDBD: config.slurmdbd.hosts}
-    published, differs = _published(snapshot)
+    published, differs = _published(snapshot, document)
     slurmctld, slurmdbd = snapshot.verdicts({key.kid: key for key in keys.rsa.values()})
     return TokenFacts(
         current=keys.rsa[TOKENS.config].kid,
@@ -147,11 +151,17 @@ def facts_of(snapshot: Snapshot) -> TokenFacts:
     )
 
 
-def _is_noted(snapshot: Snapshot) -> bool:
-    config = snapshot.config
-    note = snapshot.cluster.accounting_note(TOKENS) if config.slurmdbd.pods else None
-    data = None if note is None else snapshot.cluster.config_map(TOKENS.bundle_at(config.cluster.resource_name).name)
-    return data is None or note == digest(data.get(TOKENS.bundle, ""))
+def _document(snapshot: Snapshot) -> bytes | None:
+    """The public set in the cluster's ConfigMap; None where there is no ConfigMap."""
+    bundle = TOKENS.bundle_at(snapshot.config.cluster.resource_name)
+    data = snapshot.cluster.config_map(bundle.name)
+    return None if data is None else data.get(bundle.entry, "").encode()
+
+
+def _is_noted(snapshot: Snapshot, document: bytes | None) -> bool:
+    if document is None or not snapshot.config.slurmdbd.pods:
+        return True
+    return snapshot.cluster.accounting_note(TOKENS) in (None, digest(document))
 
 
 def held_kid(snapshot: Snapshot) -> str | None:
@@ -163,14 +173,11 @@ def held_kid(snapshot: Snapshot) -> str | None:
     return next(own, None) or parse(f"Secret {place.name}: {place.entry}", raw).kid
 
 
-def _published(snapshot: Snapshot) -> tuple[frozenset[str], SetDifference | None]:
+def _published(snapshot: Snapshot, document: bytes | None) -> tuple[frozenset[str], SetDifference | None]:
     """The keys in the ConfigMap but those of the stack's identity provider, and how it differs from what the configuration's
     keys make."""
-    bundle = TOKENS.bundle_at(snapshot.config.cluster.resource_name)
-    data = snapshot.cluster.config_map(bundle.name)
-    if data is None:
+    if document is None:
         return frozenset(), None
-    document = data.get(bundle.entry, "").encode()
     differs = difference(document, public_set(snapshot.keys.rsa.values(), snapshot.keys.provider))
     declared = {thumbprint(key) for key in snapshot.keys.provider}
     return (kids(document) - declared if differs is None or differs.readable else frozenset()), differs
@@ -282,7 +289,8 @@ class TokenRotation(KeyRotation):
             )
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
-        return plan_of(replace(facts_of(snapshot), is_noted=_is_noted(snapshot)))
+        document = _document(snapshot)  # one look at the set for all that is concluded from it
+        return plan_of(replace(_facts(snapshot, document), is_noted=_is_noted(snapshot, document)))
 
     def check_start(self, snapshot: Snapshot) -> None:
         facts = facts_of(snapshot)
