@@ -78,11 +78,12 @@ def is_none(value: str) -> bool:
 def plain_texts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A secret in any text: previews and the state show all of them, and most are in a ConfigMap too."""
     for path, text in _texts(config.model_dump(by_alias=True, exclude_defaults=True), ""):
-        for what in (what for what, form in _FORMS.items() if form.search(text)):
-            yield at(path).exposed(
-                f"holds {what} in plain text, which everyone who reads this file, a preview or the state has: treat it as"
-                " leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
-            )
+        for what, form in _FORMS.items():
+            if form.search(text):
+                yield at(path).exposed(
+                    f"holds {what} in plain text, which everyone who reads this file, a preview or the state has: treat it"
+                    " as leaked, and make another one. Put that into a Secret, and mount it as a file where it is needed"
+                )
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
