@@ -130,7 +130,7 @@ VARIABLES = "[{name: DB_PASSWORD, value: hunter2}, {name: B, value: c}]"
     ],
 )
 def test_a_secret_in_plain_text_is_in_no_file_that_is_made(values: str, key: str) -> None:
-    """Who imports a chart commits the file: what was in a release's Secret or in nobody's history would be in theirs."""
+    """The file is committed to git, and a secret in it would stay in the history."""
     read = found(f"clusterName: a\n{values}\n")
     leave_unsound(read.taken, errors_of)
     left = dict(read.taken.left)

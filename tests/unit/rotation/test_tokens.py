@@ -118,7 +118,7 @@ INSIDE = merged(
         "accounting": {"enabled": True, "database": {"host": "db.example.org"}},
     },
 )
-"""slurmctld and slurmdbd are pods: the first reads jwks.json again by itself, the second only as it starts."""
+"""Both daemons run in pods. slurmctld rereads jwks.json when a sidecar reconfigures it, slurmdbd only at startup."""
 PLACES = pytest.mark.parametrize("config", [CONFIG, INSIDE], ids=["outside", "inside"])
 
 
