@@ -125,6 +125,17 @@ class Supervisor:
         self._record_path(name).unlink(missing_ok=True)
         self._ends_path(name).unlink(missing_ok=True)
 
+    def pause(self, name: str, timeout: float = 10.0) -> None:
+        """SIGSTOP to a process group, and wait until no thread of it can run. Raises LabError where one still may.
+
+        A thread that waits for a processor runs on until it gets one and sees the signal: on a busy machine a daemon answers
+        one request more.
+        """
+        record = self._record(name)
+        if record is None or not _signal_group(record, signal.SIGSTOP):
+            raise LabError(f"{name}: isn't running, so it can't be stopped; its last words:\n{self.tail(name)}")
+        self.await_true(f"each thread of {name} is stopped", lambda: all(map(_is_stopped, _group(record))), timeout)
+
     def resume(self, name: str, timeout: float = 10.0) -> None:
         """SIGCONT to a process group with stopped members, until all stay awake. Raises LabError where they don't.
 
@@ -230,10 +241,10 @@ class Supervisor:
         return f"{self.run}:{name}"
 
 
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """State letter, process group and start time of a process, None if there is no such process."""
+def _stat(pid: int, process: int | None = None) -> tuple[str, int, int] | None:
+    """State letter, process group and start time of a process (or of a thread of ``process``), None if there is none."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()
+        fields = Path(f"/proc/{process or pid}/task/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
     return fields[0], int(fields[2]), int(fields[19])
@@ -259,6 +270,12 @@ def _group(record: Record) -> list[int]:
         return []
     members = ((pid, _stat(pid)) for pid in _pids())
     return [pid for pid, stat in members if stat is not None and stat[1] == record.pid and stat[0] not in "ZX"]
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether each thread of a process is stopped; one that has ended is."""
+    states = (_stat(int(task.name), pid) for task in Path(f"/proc/{pid}/task").glob("*"))
+    return all(stat is None or stat[0] in "TZX" for stat in states)
 
 
 def _stopped(record: Record) -> bool:

@@ -160,8 +160,8 @@ class Cluster:
         self.site.supervisor.await_true(f"{process} is gone", lambda: not self.site.supervisor.alive(process), 10.0)
 
     def pause(self, host: str, daemon: str) -> None:
-        """SIGSTOP: alive, its port accepts, and it answers nothing."""
-        self.hosts.signal(host, self._daemon(host, daemon).name, signal.SIGSTOP)
+        """SIGSTOP: alive, its port accepts, and it answers nothing from here on."""
+        self.site.supervisor.pause(self.hosts.process(host, self._daemon(host, daemon).name))
 
     def resume(self, host: str, daemon: str) -> None:
         """SIGCONT after `pause`."""

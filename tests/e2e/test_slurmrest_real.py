@@ -302,7 +302,7 @@ def test_a_frozen_slurmctld_leaves_an_update_unknown_and_it_may_land_later(
         start = time.monotonic()
         result = impatient.drain(METAL, OURS, seen=look, budget_s=10)
     assert time.monotonic() - start < 20
-    assert result.names(Outcome.UNKNOWN) == METAL
+    assert result.names(Outcome.UNKNOWN) == METAL, result
     own_cluster.resume("ctl", "slurmctld")
     await_true("what was called unknown was carried out", lambda: node(client, "metal-1").reason == OURS, 60)
     assert client.undrain(METAL).complete

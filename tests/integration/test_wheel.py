@@ -54,6 +54,7 @@ def test_a_wheel_goes_beside_pulumi_eks_of_today(tmp_path: Path) -> None:
 
 def test_the_first_two_lines_of_readme_make_a_project_that_runs(engine: Engine, tmp_path: Path) -> None:
     """As README prints them, from a clone, with a Python that has no packages, and the registry that pip is set up for.
+    Where Pulumi's plugins can't be had, README says to go on, and so this does: bash has no -e, as where you paste.
     tests/contract/test_readme.py walks the same lines without an engine and a network."""
     bare = tmp_path / "bin"
     bare.mkdir()
@@ -67,10 +68,12 @@ def test_the_first_two_lines_of_readme_make_a_project_that_runs(engine: Engine, 
     env = {**engine.env, **pip, **safe, "HOME": str(home), "PATH": f"{bare}:{engine.tools.bin_dir}:/usr/bin:/bin"}
     env.pop("PYTHONPATH", None)
     walked = subprocess.run(
-        ["bash", "-euc", f"{block()}\ncommand -v slinky && slinky --version && slinky docs quick-start"],
+        ["bash", "-uc", f"{block()}\ncommand -v slinky && slinky --version && slinky docs quick-start"],
         cwd=cloned(tmp_path, env), env=env, capture_output=True, text=True, check=False, timeout=560,
     )  # fmt: skip
     assert walked.returncode == 0, walked.stdout[-4000:] + walked.stderr[-4000:]
+    errors = re.findall(r"\berror: .*", walked.stderr)
+    assert all("failed to download plugin: " in error for error in errors), errors
     assert f"{home}/my-cluster/venv/bin/slinky\nslinky-iac {__version__}\n" in walked.stdout
     write_stack(home / "my-cluster")
     site = Site(home / "my-cluster")

@@ -52,6 +52,19 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_term(supervisor: Supervi
     supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
 
 
+def test_nothing_of_a_paused_group_runs_any_more(supervisor: Supervisor) -> None:
+    """More busy processes than processors: one that waits for its turn has not seen the signal yet."""
+    busy = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do while :; do :; done & echo $!; done; wait"
+    supervisor.start("busy", ["sh", "-c", busy])
+    log = supervisor.log_path("busy")
+    supervisor.await_true("all of them run", lambda: log.exists() and len(log.read_text().split()) == 12, 10)
+    supervisor.pause("busy")
+    assert {state(int(pid)) for pid in log.read_text().split()} == {"T"}
+    supervisor.resume("busy")
+    with pytest.raises(LabError, match="nobody: isn't running"):
+        supervisor.pause("nobody")
+
+
 def test_a_process_that_stops_itself_again_is_resumed_all_the_same(supervisor: Supervisor) -> None:
     """As nsenter does when it learns of its child's stop after its own SIGCONT."""
     # No fork after the trap is set: a shell whose vforked child is stopped before its exec is in state D, not T.
