@@ -17,6 +17,7 @@ from slinky_iac.parts.fence.policy import Policy
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 TOKEN = "a-token-of-the-test"
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,20 @@ def free_port() -> int:
 
 @contextmanager
 def served(folder: Path) -> Iterator[KubeApi]:
-    """The server, until the block ends."""
+    """The server, until the block ends. Started again where it ended before it was ready: a port that was free when it was
+    chosen can be somebody's connection by then."""
+    for attempt in map(str, range(TRIES)):
+        with _running(folder / attempt) as (made, programs):
+            if _is_ready(made, programs):
+                yield made
+                return
+    logs = "\n".join(path.read_text()[-800:] for path in sorted(folder.glob("*/*.log")))
+    raise AssertionError(f"etcd or the API server ended {TRIES} times before it was ready:\n{logs}")
+
+
+@contextmanager
+def _running(folder: Path) -> Iterator[tuple[KubeApi, list[subprocess.Popen[bytes]]]]:
+    folder.mkdir()
     etcd, peer, api = free_port(), free_port(), free_port()
     key = folder / "sa.key"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
@@ -75,26 +89,25 @@ def served(folder: Path) -> Iterator[KubeApi]:
          f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
          "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true"],
     ]  # fmt: skip
-    running = []
+    made = KubeApi(folder / "kubeconfig")
+    cluster = {"server": f"https://127.0.0.1:{api}", "insecure-skip-tls-verify": True}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "one",
+        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
+        "clusters": [{"name": "one", "cluster": cluster}],
+        "users": [{"name": "one", "user": {"token": TOKEN}}],
+    }
+    made.kubeconfig.write_text(json.dumps(config))
+    programs: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
             with (folder / f"{Path(command[0]).name}.log").open("w") as log:
-                running.append(subprocess.Popen(command, stdout=log, stderr=log))
-        made = KubeApi(folder / "kubeconfig")
-        cluster = {"server": f"https://127.0.0.1:{api}", "insecure-skip-tls-verify": True}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "one",
-            "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
-            "clusters": [{"name": "one", "cluster": cluster}],
-            "users": [{"name": "one", "user": {"token": TOKEN}}],
-        }
-        made.kubeconfig.write_text(json.dumps(config))
-        _await(made)
-        yield made
+                programs.append(subprocess.Popen(command, stdout=log, stderr=log))
+        yield made, programs
     finally:
-        for each in reversed(running):
+        for each in reversed(programs):
             each.terminate()
             try:
                 each.wait(30)
@@ -103,9 +116,13 @@ def served(folder: Path) -> Iterator[KubeApi]:
                 each.wait(30)
 
 
-def _await(made: KubeApi) -> None:
+def _is_ready(made: KubeApi, programs: list[subprocess.Popen[bytes]]) -> bool:
+    """Wait until the server is; False where one of the programs ended instead."""
     until = time.monotonic() + 90
     command = ["kubectl", f"--kubeconfig={made.kubeconfig}", "get", "--raw=/readyz", "--request-timeout=2s"]
     while subprocess.run(command, capture_output=True, check=False, timeout=30).returncode:
         assert time.monotonic() < until, "the API server isn't ready in 90 s"
+        if any(program.poll() is not None for program in programs):
+            return False
         time.sleep(0.3)
+    return True
