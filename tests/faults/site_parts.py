@@ -23,6 +23,8 @@ QUEUE, DISKS, OTHER = f"{FOLDER}/queue", (f"{FOLDER}/disk-0", f"{FOLDER}/disk-1"
 SCRATCH = f"{FOLDER}/scratch"
 CLASS, OTHER_CLASS = "site-disk", "site-other"
 DATABASE = "slurm_acct_db_site"
+LOCALE = {"name": "LC_TIME", "value": "C.UTF-8"}
+"""A variable that a daemon with the cluster's keys may have."""
 OPTION = {"name": "ndots", "value": "2"}
 PULL, PASSWORD, SSSD = "site-pull", "site-database", "site-sssd"
 OPERATOR = "site-operator"
@@ -129,7 +131,7 @@ def settings(kubeconfig: Path, public_key: str, script: Path, **nodeset: Any) ->
             "epilog": {"90-mark.sh": EPILOG},
             "metrics": True,
             "resources": small("768Mi"),
-            "raw": {"container": {"args": ["-n", NICE], "env": [of_field("SITE_NODE", "spec.nodeName")]}},
+            "raw": {"container": {"args": ["-n", NICE], "env": [LOCALE]}},
         }
         found["slinky-iac:accounting"] = {
             "database": {

@@ -270,8 +270,10 @@ def test_a_raw_piece_of_a_pod_reaches_it(hpc: Site) -> None:
 
 
 def test_raw_and_plain_variables_reach_the_containers(hpc: Site) -> None:
-    for name, container in (("inside-controller-0", "slurmctld"), ("inside-worker-site-0", "slurmd")):
-        assert hpc.inside(name, container, "printenv", "SITE_NODE").strip() == hpc.pod(name)["spec"]["nodeName"]
+    locale = site_parts.LOCALE
+    assert hpc.inside("inside-controller-0", "slurmctld", "printenv", locale["name"]).strip() == locale["value"]
+    worker = "inside-worker-site-0"
+    assert hpc.inside(worker, "slurmd", "printenv", "SITE_NODE").strip() == hpc.pod(worker)["spec"]["nodeName"]
     assert hpc.inside("inside-worker-site-0", "slurmd", "printenv", "SITE").strip() == "north"
 
 
