@@ -131,10 +131,13 @@ class Supervisor:
         A thread that waits for a processor runs on until it gets one and sees the signal: on a busy machine a daemon answers
         one request more.
         """
-        record = self._record(name)
-        if record is None or not _signal_group(record, signal.SIGSTOP):
-            raise LabError(f"{name}: isn't running, so it can't be stopped; its last words:\n{self.tail(name)}")
-        self.await_true(f"each thread of {name} is stopped", lambda: all(map(_is_stopped, _group(record))), timeout)
+        record = self._sent(name, signal.SIGSTOP)
+        self.await_true(f"each thread of {name} is stopped", lambda: all(map(_has_only_stopped, _group(record))), timeout)
+
+    def kill(self, name: str, timeout: float = 10.0) -> None:
+        """SIGKILL to a process group, and wait until its first process is gone. Raises LabError where that isn't so."""
+        self._sent(name, signal.SIGKILL)
+        self.await_true(f"{name} is gone", lambda: not self.alive(name), timeout)
 
     def resume(self, name: str, timeout: float = 10.0) -> None:
         """SIGCONT to a process group with stopped members, until all stay awake. Raises LabError where they don't.
@@ -237,6 +240,13 @@ class Supervisor:
         except FileNotFoundError:
             return None
 
+    def _sent(self, name: str, sign: signal.Signals) -> Record:
+        """The record of a running process, whose group was sent the signal. Raises LabError where it isn't running."""
+        record = self._record(name)
+        if record is None or not _is_running(record) or not _signal_group(record, sign):
+            raise LabError(f"{name} is not running and cannot be sent {sign.name}; its last words:\n{self.tail(name)}")
+        return record
+
     def _marker(self, name: str) -> str:
         return f"{self.run}:{name}"
 
@@ -272,8 +282,8 @@ def _group(record: Record) -> list[int]:
     return [pid for pid, stat in members if stat is not None and stat[1] == record.pid and stat[0] not in "ZX"]
 
 
-def _is_stopped(pid: int) -> bool:
-    """Whether each thread of a process is stopped; one that has ended is."""
+def _has_only_stopped(pid: int) -> bool:
+    """Whether each thread of a process is stopped; a thread that has ended counts."""
     states = (_stat(int(task.name), pid) for task in Path(f"/proc/{pid}/task").glob("*"))
     return all(stat is None or stat[0] in "TZX" for stat in states)
 

@@ -7,7 +7,6 @@ import fcntl
 import os
 import re
 import shutil
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -155,9 +154,7 @@ class Cluster:
 
     def kill(self, host: str, daemon: str) -> None:
         """SIGKILL, as a crash would; returns when it is gone."""
-        process = self.hosts.process(host, self._daemon(host, daemon).name)
-        self.hosts.signal(host, daemon, signal.SIGKILL)
-        self.site.supervisor.await_true(f"{process} is gone", lambda: not self.site.supervisor.alive(process), 10.0)
+        self.site.supervisor.kill(self.hosts.process(host, self._daemon(host, daemon).name))
 
     def pause(self, host: str, daemon: str) -> None:
         """SIGSTOP: alive, its port accepts, and it answers nothing from here on."""

@@ -5,13 +5,10 @@ supervisor knows) ends the tini and with it every process of the host, its mount
 host can't be left over in part.
 """
 
-import json
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import killpg
 from pathlib import Path
 
 from lab import supervise
@@ -128,14 +125,6 @@ class Hosts:
     def spawn(self, name: str, daemon: str, argv: Sequence[str], *, user: str | None = None) -> None:
         """Start a daemon that stays in the foreground, supervised; does nothing if it is alive."""
         self.site.supervisor.start(self.process(name, daemon), self.entered(name, argv, user=user))
-
-    def signal(self, name: str, daemon: str, sign: signal.Signals) -> None:
-        """Send a signal to a daemon (and to children that share its process group)."""
-        process = self.process(name, daemon)
-        if not self.site.supervisor.alive(process):
-            raise LabError(f"{name}: {daemon} is not running, so it can't be sent {sign.name}")
-        record = supervise.Record(**json.loads((self.site.supervisor.run / f"{process}.json").read_text()))
-        killpg(record.pid, sign)
 
     def process(self, name: str, daemon: str) -> str:
         """The name by which the supervisor knows a daemon."""

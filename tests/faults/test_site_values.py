@@ -274,7 +274,7 @@ def test_raw_and_plain_variables_reach_the_containers(hpc: Site) -> None:
     assert hpc.inside("inside-controller-0", "slurmctld", "printenv", locale["name"]).strip() == locale["value"]
     worker = "inside-worker-site-0"
     assert hpc.inside(worker, "slurmd", "printenv", "SITE_NODE").strip() == hpc.pod(worker)["spec"]["nodeName"]
-    assert hpc.inside("inside-worker-site-0", "slurmd", "printenv", "SITE").strip() == "north"
+    assert hpc.inside(worker, "slurmd", "printenv", "SITE").strip() == "north"
 
 
 def test_nodes_are_what_slurmd_was_told_and_the_partition_has_its_limit(hpc: Site) -> None:

@@ -17,7 +17,7 @@ from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
 from tests.integration.engine import Project, Running, processes_of
-from tests.integration.kube_api import TOKEN, KubeApi
+from tests.integration.kube_api import TOKEN, KubeApi, write_kubeconfig
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -38,13 +38,7 @@ class Deadly:
 
     def kubeconfig(self, file: Path) -> str:
         """Path of a kubeconfig that leads here. Who comes this way is the API server's administrator."""
-        cluster = {"server": f"http://127.0.0.1:{self._http.server_address[1]}"}
-        config = {
-            "apiVersion": "v1", "kind": "Config", "current-context": "one", "users": [{"name": "one", "user": {}}],
-            "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
-            "clusters": [{"name": "one", "cluster": cluster}],
-        }  # fmt: skip
-        file.write_text(json.dumps(config))
+        write_kubeconfig(file, {"server": f"http://127.0.0.1:{self._http.server_address[1]}"}, {})
         return str(file)
 
     def settle(self) -> None:

@@ -58,6 +58,19 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def write_kubeconfig(file: Path, cluster: dict[str, Any], user: dict[str, Any]) -> None:
+    """A kubeconfig of one cluster and one user, each as the file's format has it."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "one",
+        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
+        "clusters": [{"name": "one", "cluster": cluster}],
+        "users": [{"name": "one", "user": user}],
+    }
+    file.write_text(json.dumps(config))
+
+
 @contextmanager
 def served(folder: Path) -> Iterator[KubeApi]:
     """The server, until the block ends. Started again where it ended before it was ready: a port that was free when it was
@@ -91,15 +104,7 @@ def _running(folder: Path) -> Iterator[tuple[KubeApi, list[subprocess.Popen[byte
     ]  # fmt: skip
     made = KubeApi(folder / "kubeconfig")
     cluster = {"server": f"https://127.0.0.1:{api}", "insecure-skip-tls-verify": True}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "one",
-        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
-        "clusters": [{"name": "one", "cluster": cluster}],
-        "users": [{"name": "one", "user": {"token": TOKEN}}],
-    }
-    made.kubeconfig.write_text(json.dumps(config))
+    write_kubeconfig(made.kubeconfig, cluster, {"token": TOKEN})
     programs: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:

@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lab.charts import crd_dir
 from tests.integration import leaks
 from tests.integration.engine import PASSPHRASE, Engine, Project, create_project, eventually, processes_of
-from tests.integration.kube_api import TOKEN, KubeApi
+from tests.integration.kube_api import TOKEN, KubeApi, write_kubeconfig
 from tests.raw_keys import raw_key, text_key
 from tests.stacks import ROOT, outside
 
@@ -152,15 +152,7 @@ def configure(walk: Walk, server: str, *, tls: bool = True, **keys: bool) -> Non
     folder = walk.told.parent
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(folder / "credential")}
     cluster = {"server": server} | ({"insecure-skip-tls-verify": True} if tls else {})
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "one",
-        "contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}],
-        "clusters": [{"name": "one", "cluster": cluster}],
-        "users": [{"name": "one", "user": {"exec": {**plugin, "interactiveMode": "Never"}}}],
-    }
-    (folder / "kubeconfig").write_text(json.dumps(config))
+    write_kubeconfig(folder / "kubeconfig", cluster, {"exec": {**plugin, "interactiveMode": "Never"}})
     file = walk.project.folder / "Pulumi.test.yaml"
     kept = yaml.safe_load(file.read_text())
     secret = {k: v for k, v in kept["config"].items() if isinstance(v, dict) and "secure" in v}

@@ -61,7 +61,7 @@ def test_nothing_of_a_paused_group_runs_any_more(supervisor: Supervisor) -> None
     supervisor.pause("busy")
     assert {state(int(pid)) for pid in log.read_text().split()} == {"T"}
     supervisor.resume("busy")
-    with pytest.raises(LabError, match="nobody: isn't running"):
+    with pytest.raises(LabError, match="nobody is not running and cannot be sent SIGSTOP"):
         supervisor.pause("nobody")
 
 
